@@ -1,0 +1,249 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+)
+
+// Store is everything a bot keeps. Close releases the process's hold on it;
+// leases and terms that are still held expire on their own.
+type Store interface {
+	Inbox
+	Terms
+	State() State
+	Counters() Counters
+	Blobs() Blobs
+	Archive() Archive
+	Bus() Bus
+	// Check reports whether the store can be written to durably now, with a
+	// remedy in the error when it can't.
+	Check(ctx context.Context) error
+	Close() error
+}
+
+// Errors that callers branch on. They are returned wrapped.
+var (
+	// ErrFenced: the lease or term is no longer held; stop at once.
+	ErrFenced = errors.New("fenced: the lease is held by another or has expired")
+	// ErrGap: the position lies behind the end of the transcript; the store
+	// lost its tail, load again.
+	ErrGap = errors.New("gap: the transcript is shorter than expected")
+	// ErrConflict: something else stands at this position, or the version has
+	// moved on.
+	ErrConflict = errors.New("conflict: the stored value is another")
+	// ErrOpenCall: a tool call has no result yet.
+	ErrOpenCall = errors.New("a tool call is open")
+	// ErrNotFound: there is no such session, key or blob.
+	ErrNotFound = errors.New("not found")
+	// ErrLimit: a reservation would pass its limit.
+	ErrLimit = errors.New("the limit is reached")
+	// ErrInvalid: an id or argument is malformed; nothing was written.
+	ErrInvalid = errors.New("invalid argument")
+)
+
+// HeldError says that another owner holds a lease or term. It is not a failure:
+// whoever holds it will see what was accepted.
+type HeldError struct {
+	Owner string
+	For   time.Duration // at most this long, unless renewed
+}
+
+func (e *HeldError) Error() string { return "held by " + e.Owner }
+
+// Inbox accepts events and gives out leases.
+//
+// A session id matches ^[A-Za-z0-9:_.@-]{1,200}$; anything else is ErrInvalid.
+type Inbox interface {
+	// Accept stores the event durably and exactly once: when it returns
+	// without an error, the event survives the death of the process (and of
+	// the machine, as far as the store is configured for that). An event id
+	// seen in the last 72 hours is a duplicate and changes nothing.
+	Accept(ctx context.Context, ev Event) (Accepted, error)
+	// Acquire takes the session's lease for owner, a name unique to this
+	// process. It fails with a *HeldError while another holds it. ttl bounds
+	// how long the lease outlives its last renewal.
+	Acquire(ctx context.Context, session, owner string, ttl time.Duration) (Lease, error)
+	// Due returns up to limit sessions that nobody holds and that have
+	// something to do, the longest waiting first: waiting messages or signals,
+	// an expired lease, or an open reply.
+	Due(ctx context.Context, limit int) ([]string, error)
+}
+
+// Lane parts what waits for the model from what doesn't wait.
+type Lane uint8
+
+const (
+	// Messages enter the transcript, in order.
+	Messages Lane = iota
+	// Signals (stop, approval decisions) never enter the transcript and never
+	// wait behind messages or open tool calls.
+	Signals
+)
+
+// Op says what accepting an event does to the inbox.
+type Op uint8
+
+const (
+	// Put queues the event.
+	Put Op = iota
+	// Replace puts the event's data in place of the queued message with the
+	// same Key; if none is queued, the event is queued as a quiet message.
+	Replace
+	// Remove takes the queued message with the same Key out of the inbox; if
+	// none is queued, the event is queued as a quiet message.
+	Remove
+)
+
+// Event is something to accept. Data is opaque to the store.
+type Event struct {
+	ID      string // dedupe: unique per platform event, e.g. "telegram:4711:u:83"
+	Session string
+	Lane    Lane
+	Op      Op
+	// Key identifies the message that the event is or changes. Empty: none.
+	Key string
+	// Quiet messages neither make the session due nor keep its holder from
+	// releasing it; they ride along with the next drain.
+	Quiet bool
+	Data  []byte
+}
+
+// Accepted tells what became of an event.
+type Accepted struct {
+	Duplicate bool
+	// Applied is true when Replace or Remove found its original queued.
+	Applied bool
+	// Position of the event in its lane.
+	Position int64
+	// Owner of the session's lease at that moment; empty if nobody.
+	Owner string
+	// Waiting messages in the inbox after the event, quiet ones not counted.
+	Waiting int
+}
+
+// Queued is an event in the inbox.
+type Queued struct {
+	Event
+	Position int64
+	// Tail is, for a signal, the position that the next message would have got
+	// when the signal was accepted: messages before it were sent before it.
+	Tail int64
+	At   time.Time
+}
+
+// Waiting is what an inbox holds. Events are in order of their positions.
+type Waiting struct {
+	Signals  []Queued
+	Messages []Queued
+}
+
+// Terms elects the one process that may do something: poll a bot's updates,
+// hold a gateway shard, sweep schedules.
+type Terms interface {
+	// Elect takes the named term for owner. It fails with a *HeldError while
+	// another holds it.
+	Elect(ctx context.Context, name, owner string, ttl time.Duration) (Term, error)
+}
+
+// Term is held leadership. Its values outlive it and pass to the next holder.
+type Term interface {
+	Renew(ctx context.Context) error  // ErrFenced when lost
+	Resign(ctx context.Context) error // the next candidate wins at once
+	// Get returns nil, nil for a key never put.
+	Get(ctx context.Context, key string) ([]byte, error)
+	Put(ctx context.Context, key string, value []byte) error
+}
+
+// State keeps small values: pairing, rules, settings, schedules, pending
+// approvals. Keys match ^[A-Za-z0-9:_.@/-]{1,300}$.
+type State interface {
+	// Get returns ErrNotFound when the key has no value.
+	Get(ctx context.Context, key string) (Value, error)
+	// Put stores data if the key's version is still version, 0 meaning that it
+	// has none, and returns the new version; otherwise ErrConflict. Putting
+	// what is there already, at the version before, is a success.
+	Put(ctx context.Context, key string, data []byte, version int64) (int64, error)
+	// Delete removes the key; a missing one is a success.
+	Delete(ctx context.Context, key string) error
+	// List returns the values whose keys begin with prefix, sorted by key.
+	List(ctx context.Context, prefix string) ([]Value, error)
+}
+
+// Value is a stored value of State.
+type Value struct {
+	Key     string
+	Data    []byte
+	Version int64
+}
+
+// Counters are sums over windows that bind across replicas: budgets and rates.
+type Counters interface {
+	// Reserve adds amount to every key or to none: if one would pass its
+	// limit, it returns ErrLimit with nothing changed. id makes it idempotent.
+	Reserve(ctx context.Context, id string, amount int64, keys []CounterKey) error
+	// Settle replaces the reserved amount of id by what was really used. A
+	// reservation that is never settled counts in full.
+	Settle(ctx context.Context, id string, used int64) error
+	// Sum returns what the key has now, reservations included.
+	Sum(ctx context.Context, key string) (int64, error)
+}
+
+// CounterKey names one sum. A key's sum is forgotten when its window has
+// passed since it was first added to.
+type CounterKey struct {
+	Key    string
+	Limit  int64 // 0: count only
+	Window time.Duration
+}
+
+// Blobs keeps bytes too large for an entry, by content hash.
+type Blobs interface {
+	// Put reads r to its end and returns the blob's reference. More than max
+	// bytes is ErrLimit.
+	Put(ctx context.Context, r io.Reader, max int64) (ref string, err error)
+	// Open returns ErrNotFound for an unknown reference. The caller closes.
+	Open(ctx context.Context, ref string) (io.ReadCloser, error)
+}
+
+// Archive reads sessions without a lease.
+type Archive interface {
+	// Sessions lists sessions whose ids begin with prefix, the latest active
+	// first, at most limit, those after the cursor; an empty next ends it.
+	Sessions(ctx context.Context, prefix, after string, limit int) (list []SessionInfo, next string, err error)
+	// Read returns up to limit entries from position from on, summaries
+	// included, and never more than what is stored.
+	Read(ctx context.Context, session string, from int64, limit int) ([]Entry, error)
+	// Dead lists dead letters, the latest first.
+	Dead(ctx context.Context, limit int) ([]DeadLetter, error)
+	// Purge deletes the session whole. It needs a lease and ends it.
+	Purge(ctx context.Context, lease Lease) error
+}
+
+// SessionInfo describes a session. Owner is empty while nobody holds it.
+type SessionInfo struct {
+	Session    string
+	Tail       int64 // entries ever written
+	Generation int64
+	Owner      string
+	Waiting    int
+	LastActive time.Time
+}
+
+// DeadLetter is a message that was given up.
+type DeadLetter struct {
+	Queued
+	Reason string
+	Buried time.Time
+}
+
+// Bus carries hints between replicas. Messages may be lost, never the state
+// they hint at.
+type Bus interface {
+	Publish(ctx context.Context, topic string, data []byte) error
+	// Subscribe calls fn, from one goroutine and in order, until the returned
+	// cancel is called; cancel waits for a running fn. fn must not block. A
+	// topic that ends in * matches every topic with that prefix.
+	Subscribe(topic string, fn func(topic string, data []byte)) (cancel func(), err error)
+}
