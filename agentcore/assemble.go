@@ -1,0 +1,232 @@
+package agentcore
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// maxBlocks bounds the blocks of one assistant message, so that a wild index
+// in a stream costs nothing. Events beyond it are dropped.
+const maxBlocks = 4096
+
+// Assembler builds an assistant message from the events of a model's stream.
+// Each delta costs O(delta); texts are made into strings once. The zero value
+// is ready. It is not safe for concurrent use.
+type Assembler struct {
+	blocks []partialBlock
+}
+
+type partialBlock struct {
+	kind     StreamEventType // StreamText, StreamThinking, StreamToolCall; 0: not begun
+	text     strings.Builder // text, thinking
+	args     []byte          // arguments
+	id, name string
+	final    Block // what StreamBlockEnd said
+}
+
+// Reset forgets everything that was added.
+func (a *Assembler) Reset() {
+	clear(a.blocks)
+	a.blocks = a.blocks[:0]
+}
+
+// Add takes one event. StreamRestart starts over; StreamDone is given to
+// [Assembler.Finish] instead and ignored here, as is an event that does not
+// fit its block.
+func (a *Assembler) Add(ev StreamEvent) {
+	switch ev.Type {
+	case StreamText, StreamThinking:
+		if b := a.at(ev.Index, ev.Type); b != nil {
+			b.text.WriteString(ev.Delta)
+		}
+	case StreamToolCall:
+		if b := a.at(ev.Index, StreamToolCall); b != nil {
+			if b.id == "" {
+				b.id = ev.ID
+			}
+			if b.name == "" {
+				b.name = ev.Name
+			}
+		}
+	case StreamArguments:
+		if b := a.at(ev.Index, StreamToolCall); b != nil {
+			b.args = append(b.args, ev.Delta...)
+		}
+	case StreamBlockEnd:
+		a.end(ev)
+	case StreamRestart:
+		a.Reset()
+	}
+}
+
+// at returns the block at index if it takes events of kind, beginning it when
+// it is new.
+func (a *Assembler) at(index int, kind StreamEventType) *partialBlock {
+	if index < 0 || index >= maxBlocks {
+		return nil
+	}
+	for index >= len(a.blocks) {
+		a.blocks = append(a.blocks, partialBlock{})
+	}
+	b := &a.blocks[index]
+	if b.kind == 0 {
+		b.kind = kind
+	}
+	if b.kind != kind || b.final != nil {
+		return nil
+	}
+	return b
+}
+
+func (a *Assembler) end(ev StreamEvent) {
+	final := value(ev.Block)
+	if final == nil || ev.Index < 0 || ev.Index >= maxBlocks {
+		return
+	}
+	for ev.Index >= len(a.blocks) {
+		a.blocks = append(a.blocks, partialBlock{})
+	}
+	a.blocks[ev.Index].final = final
+}
+
+// Partial returns what has been streamed so far as an assistant message that
+// ended with stop because of err. Its tool calls, which will never run, are
+// left out.
+func (a *Assembler) Partial(stop StopReason, err *Error) *Message {
+	content, _ := a.content()
+	return &Message{Role: RoleAssistant, Content: withoutCalls(content), Stop: stop, Error: err}
+}
+
+// Finish returns the message that the StreamDone event done ends, and decides
+// what dispatches: the message has tool calls if and only if its Stop is
+// StopToolUse. A stop with nothing but complete calls is a tool use, because
+// servers send that; calls of a message that ended for any other reason are
+// removed. An end with neither text nor calls has Stop StopError and an error
+// of class ErrEmpty.
+//
+// Calls without an id, or with one that an earlier call of the message has,
+// get another; empty arguments become {}.
+func (a *Assembler) Finish(done StreamEvent) *Message {
+	content, calls := a.content()
+	m := &Message{Role: RoleAssistant, Content: content, Stop: done.Stop, Usage: done.Usage, Model: done.Model}
+	if m.Stop == "" {
+		m.Stop = StopEnd
+	}
+	switch {
+	case m.Stop == StopToolUse && calls == 0:
+		m.Stop = StopEnd
+	case m.Stop == StopEnd && calls > 0 && complete(content):
+		m.Stop = StopToolUse
+	}
+	if m.Stop == StopToolUse {
+		identify(content)
+		return m
+	}
+	if calls > 0 {
+		m.Content = withoutCalls(content)
+	}
+	if m.Stop == StopEnd && !hasText(m.Content) {
+		m.Stop = StopError
+		m.Error = &Error{Class: ErrEmpty, Retryable: true, Message: "the model ended its turn with neither text nor a tool call",
+			User: "The model gave an empty answer. Please try again, or say it differently."}
+		if calls > 0 {
+			m.Error.Message = "the model ended its turn with a tool call that is not complete JSON"
+		}
+	}
+	return m
+}
+
+// content makes the blocks, without those that hold nothing, and counts calls.
+func (a *Assembler) content() (content []Block, calls int) {
+	content = make([]Block, 0, len(a.blocks))
+	for i := range a.blocks {
+		b := &a.blocks[i]
+		switch {
+		case b.final != nil:
+			content = append(content, b.final)
+			if _, ok := b.final.(ToolCall); ok {
+				calls++
+			}
+		case b.kind == StreamText && b.text.Len() > 0:
+			content = append(content, Text{Text: b.text.String()})
+		case b.kind == StreamThinking && b.text.Len() > 0:
+			content = append(content, Thinking{Text: b.text.String()})
+		case b.kind == StreamToolCall:
+			content = append(content, ToolCall{ID: b.id, Name: b.name, Arguments: json.RawMessage(b.args)})
+			calls++
+		}
+	}
+	return content, calls
+}
+
+// complete reports whether every call has a name and arguments that are one
+// JSON object, or none at all.
+func complete(content []Block) bool {
+	for _, b := range content {
+		call, ok := b.(ToolCall)
+		if !ok {
+			continue
+		}
+		args := bytes.TrimSpace(call.Arguments)
+		if call.Name == "" || len(args) > 0 && (args[0] != '{' || !json.Valid(args)) {
+			return false
+		}
+	}
+	return true
+}
+
+// identify gives every call an id of its own and arguments.
+func identify(content []Block) {
+	for i, b := range content {
+		call, ok := b.(ToolCall)
+		if !ok {
+			continue
+		}
+		changed := false
+		if len(bytes.TrimSpace(call.Arguments)) == 0 {
+			call.Arguments, changed = json.RawMessage("{}"), true
+		}
+		if base := call.ID; base == "" || hasCall(content[:i], base) {
+			if base == "" {
+				base = "call"
+			}
+			for n := i; call.ID == "" || hasCall(content, call.ID); n++ {
+				call.ID = base + "_" + strconv.Itoa(n)
+			}
+			changed = true
+		}
+		if changed {
+			content[i] = call
+		}
+	}
+}
+
+func hasCall(content []Block, id string) bool {
+	for _, b := range content {
+		if call, ok := b.(ToolCall); ok && call.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+func hasText(content []Block) bool {
+	for _, b := range content {
+		if t, ok := b.(Text); ok && strings.TrimSpace(t.Text) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+func withoutCalls(content []Block) []Block {
+	kept := make([]Block, 0, len(content))
+	for _, b := range content {
+		if _, ok := b.(ToolCall); !ok {
+			kept = append(kept, b)
+		}
+	}
+	return kept
+}
