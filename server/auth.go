@@ -17,55 +17,86 @@ import (
 // give or take half.
 const sessionLife = 14 * 24 * time.Hour
 
-// auth knows who has the token. A session is a signed cookie, not a table, so
-// that it is good on every replica and after a restart, and dies with the
+// auth knows who has a token. A session is a signed cookie, not a table, so
+// that it is good on every replica and after a restart, and dies with its
 // token.
 type auth struct {
-	open   bool // no token: the guard lets only this machine in
-	token  [sha256.Size]byte
-	key    []byte
-	cookie string
-	limit  limiter
+	keys  []sessionKey
+	limit limiter
 }
 
-func newAuth(token string) *auth {
-	a := &auth{open: token == "", token: sha256.Sum256([]byte(token))}
-	a.key = a.mac([]byte(token), "clawbot session v1")
-	// Cookies know no ports: bots on one host must not overwrite each other's.
-	a.cookie = "clawbot_" + hex.EncodeToString(a.mac(a.key, "cookie name")[:4])
+// sessionKey is what follows from one token.
+type sessionKey struct {
+	token  [sha256.Size]byte
+	secret []byte
+	cookie string
+}
+
+func newAuth(tokens []string) *auth {
+	a := &auth{}
+	for _, token := range tokens {
+		k := sessionKey{token: sha256.Sum256([]byte(token)), secret: mac([]byte(token), "clawbot session v1")}
+		// Cookies know no ports: bots on one host must not overwrite each other's.
+		k.cookie = "clawbot_" + hex.EncodeToString(mac(k.secret, "cookie name")[:4])
+		a.keys = append(a.keys, k)
+	}
 	return a
 }
 
-func (a *auth) mac(key []byte, text string) []byte {
+func mac(key []byte, text string) []byte {
 	m := hmac.New(sha256.New, key)
 	m.Write([]byte(text))
 	return m.Sum(nil)
 }
 
-// isToken compares in constant time, whatever the length.
-func (a *auth) isToken(token string) bool {
+// open reports that there is no token: the guard lets only this machine in.
+func (a *auth) open() bool { return len(a.keys) == 0 }
+
+// find returns the key of a token, nil if there is none. It takes the same time
+// whatever token is.
+func (a *auth) find(token string) *sessionKey {
 	sum := sha256.Sum256([]byte(token))
-	return !a.open && subtle.ConstantTimeCompare(sum[:], a.token[:]) == 1
+	var found *sessionKey
+	for i := range a.keys {
+		if subtle.ConstantTimeCompare(sum[:], a.keys[i].token[:]) == 1 {
+			found = &a.keys[i]
+		}
+	}
+	return found
 }
 
-// newSession returns a cookie's value: "expiry.nonce.signature".
-func (a *auth) newSession(now time.Time) string {
+// sessionOf returns the key of the session that the request carries, and when
+// it ends; nil if it carries none.
+func (a *auth) sessionOf(r *http.Request, now time.Time) (*sessionKey, time.Time) {
+	for i := range a.keys {
+		k := &a.keys[i]
+		if c, err := r.Cookie(k.cookie); err == nil {
+			if until, ok := k.verify(c.Value, now); ok {
+				return k, until
+			}
+		}
+	}
+	return nil, time.Time{}
+}
+
+// session returns a cookie's value: "expiry.nonce.signature".
+func (k *sessionKey) session(now time.Time) string {
 	nonce := make([]byte, 12)
 	_, _ = rand.Read(nonce) // never fails
 	body := strconv.FormatInt(now.Add(sessionLife).Unix(), 10) + "." + base64.RawURLEncoding.EncodeToString(nonce)
-	return body + "." + base64.RawURLEncoding.EncodeToString(a.mac(a.key, body))
+	return body + "." + base64.RawURLEncoding.EncodeToString(mac(k.secret, body))
 }
 
-// session reports whether value is a session that has not expired, and until
+// verify reports whether value is a session that has not expired, and until
 // when.
-func (a *auth) session(value string, now time.Time) (until time.Time, ok bool) {
+func (k *sessionKey) verify(value string, now time.Time) (until time.Time, ok bool) {
 	i := strings.LastIndexByte(value, '.')
 	if i < 0 {
 		return time.Time{}, false
 	}
 	body := value[:i]
 	sig, err := base64.RawURLEncoding.DecodeString(value[i+1:])
-	if err != nil || !hmac.Equal(sig, a.mac(a.key, body)) {
+	if err != nil || !hmac.Equal(sig, mac(k.secret, body)) {
 		return time.Time{}, false
 	}
 	expiry, _, _ := strings.Cut(body, ".")
@@ -74,20 +105,23 @@ func (a *auth) session(value string, now time.Time) (until time.Time, ok bool) {
 	return until, err == nil && now.Before(until)
 }
 
-// setSession signs the browser in.
-func (a *auth) setSession(w http.ResponseWriter, r *http.Request) {
+// signIn gives the browser a session.
+func (k *sessionKey) signIn(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
 	http.SetCookie(w, &http.Cookie{
-		Name: a.cookie, Value: a.newSession(now), Path: "/", Expires: now.Add(sessionLife),
+		Name: k.cookie, Value: k.session(now), Path: "/", Expires: now.Add(sessionLife),
 		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: overTLS(r),
 	})
 }
 
-func (a *auth) clearSession(w http.ResponseWriter, r *http.Request) {
-	http.SetCookie(w, &http.Cookie{
-		Name: a.cookie, Path: "/", MaxAge: -1,
-		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: overTLS(r),
-	})
+// signOut takes the browser's sessions away.
+func (a *auth) signOut(w http.ResponseWriter, r *http.Request) {
+	for _, k := range a.keys {
+		http.SetCookie(w, &http.Cookie{
+			Name: k.cookie, Path: "/", MaxAge: -1,
+			HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: overTLS(r),
+		})
+	}
 }
 
 func overTLS(r *http.Request) bool {
@@ -97,9 +131,8 @@ func overTLS(r *http.Request) bool {
 // signedIn lets through who has the token or a session. A person is led to the
 // login form, a program told that it needs the token.
 func (s *Server) signedIn(next http.Handler) http.Handler {
-	a := s.auth
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if a.open {
+		if s.auth.open() {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -107,17 +140,16 @@ func (s *Server) signedIn(next http.Handler) http.Handler {
 			s.bearer(w, r, header, next)
 			return
 		}
-		if c, err := r.Cookie(a.cookie); err == nil {
-			now := time.Now()
-			if until, ok := a.session(c.Value, now); ok {
-				if until.Sub(now) < sessionLife/2 {
-					a.setSession(w, r)
-				}
-				next.ServeHTTP(w, r)
-				return
-			}
+		now := time.Now()
+		key, until := s.auth.sessionOf(r, now)
+		if key == nil {
+			s.unauthorized(w, r)
+			return
 		}
-		s.unauthorized(w, r)
+		if until.Sub(now) < sessionLife/2 {
+			key.signIn(w, r)
+		}
+		next.ServeHTTP(w, r)
 	})
 }
 
@@ -129,7 +161,7 @@ func (s *Server) bearer(w http.ResponseWriter, r *http.Request, header string, n
 		return
 	}
 	scheme, token, _ := strings.Cut(header, " ")
-	if !strings.EqualFold(scheme, "Bearer") || !s.auth.isToken(strings.TrimSpace(token)) {
+	if !strings.EqualFold(scheme, "Bearer") || s.auth.find(strings.TrimSpace(token)) == nil {
 		s.auth.limit.failed(client)
 		s.log.Warn("a request came with a wrong token", "from", client, "path", r.URL.Path)
 		w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)

@@ -19,26 +19,28 @@ const DefaultListen = "127.0.0.1:8080"
 // zero value serves the health probes on [DefaultListen].
 type Config struct {
 	// Listen is "host:port"; port 0 takes a free one, see [Server.Addr].
-	Listen string `toml:"listen"`
+	Listen string
 	// MetricsListen serves /metrics and the probes, without a token, on an
 	// address of their own. If empty, /metrics is beside the page and needs
 	// the token.
-	MetricsListen string `toml:"metrics_listen"`
-	// Token opens the page. It is needed unless Listen is a loopback address.
-	Token string `toml:"token"`
+	MetricsListen string
+	// Tokens open the page, each of them, so that one can be replaced while
+	// the other still works. One is needed unless Listen is a loopback
+	// address. Blank ones do not count.
+	Tokens []string
 
 	// Name of the bot, for the login form.
-	Name string `toml:"-"`
+	Name string
 	// Pages are served to whoever is signed in.
-	Pages []channels.Handler `toml:"-"`
+	Pages []channels.Handler
 	// Webhooks are served to anybody and authenticate their callers
 	// themselves.
-	Webhooks []channels.Handler `toml:"-"`
+	Webhooks []channels.Handler
 	// Checks decide whether the bot is ready.
-	Checks []Check `toml:"-"`
+	Checks []Check
 	// Metrics, if set, is served at /metrics.
-	Metrics http.Handler `toml:"-"`
-	Logger  *slog.Logger `toml:"-"`
+	Metrics http.Handler
+	Logger  *slog.Logger // default: discard
 }
 
 // Check is one condition of readiness. Its error names the remedy and holds no
@@ -60,7 +62,13 @@ func (c Config) withDefaults() Config {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	c.Token = strings.TrimSpace(c.Token) // a file's last newline is not part of it
+	var tokens []string
+	for _, t := range c.Tokens {
+		if t = strings.TrimSpace(t); t != "" { // a file's last newline is not part of it
+			tokens = append(tokens, t)
+		}
+	}
+	c.Tokens = tokens
 	return c
 }
 
@@ -70,7 +78,7 @@ func (c Config) validate() error {
 	if err != nil {
 		return err
 	}
-	if c.Token == "" && isIP(host) && !isLoopbackName(host) {
+	if len(c.Tokens) == 0 && isIP(host) && !isLoopbackName(host) {
 		return errNeedsToken(c.Listen)
 	}
 	if c.MetricsListen != "" {

@@ -19,7 +19,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	crossOrigin := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		secure(w.Header())
-		if s.cfg.Token == "" {
+		if s.auth.open() {
 			if host := hostOf(r); !isLoopbackName(host) {
 				refuse(w, r, http.StatusForbidden, "This page is open to this machine only, and was asked for as "+
 					quoteHost(host)+". Open it as http://127.0.0.1, or set server.token to serve it under other names.")

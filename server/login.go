@@ -21,7 +21,7 @@ var loginForm = template.Must(template.New("login").Parse(loginSource))
 // never in an address, where logs and histories would keep it.
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	switch {
-	case s.auth.open:
+	case s.auth.open():
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 	case r.Method == http.MethodGet || r.Method == http.MethodHead:
 		s.showLogin(w, r, http.StatusOK, localPath(r.URL.Query().Get("next")), "")
@@ -46,18 +46,19 @@ func (s *Server) tryLogin(w http.ResponseWriter, r *http.Request) {
 		s.showLogin(w, r, http.StatusTooManyRequests, next, fmt.Sprintf("Too many wrong tokens. Try again in %d seconds.", seconds))
 		return
 	}
-	if !s.auth.isToken(strings.TrimSpace(r.PostForm.Get("token"))) {
+	key := s.auth.find(strings.TrimSpace(r.PostForm.Get("token")))
+	if key == nil {
 		s.auth.limit.failed(client)
 		s.log.Warn("a sign-in failed", "from", client)
 		s.showLogin(w, r, http.StatusUnauthorized, next, "That is not the token. It is the server.token of the bot’s configuration.")
 		return
 	}
-	s.auth.setSession(w, r)
+	key.signIn(w, r)
 	http.Redirect(w, r, next, http.StatusSeeOther)
 }
 
 func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
-	s.auth.clearSession(w, r)
+	s.auth.signOut(w, r)
 	http.Redirect(w, r, "/login", http.StatusSeeOther)
 }
 

@@ -48,7 +48,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{cfg: cfg, log: cfg.Logger, health: &health{checks: cfg.Checks}}
-	s.auth = newAuth(cfg.Token)
+	s.auth = newAuth(cfg.Tokens)
 	s.streams, s.endStreams = context.WithCancel(context.Background())
 	return s, nil
 }
@@ -67,7 +67,7 @@ func (s *Server) Listen() error {
 		return err
 	}
 	// A host name is judged by what it resolved to.
-	if s.cfg.Token == "" && !isLoopbackAddr(main.Addr()) {
+	if s.auth.open() && !isLoopbackAddr(main.Addr()) {
 		_ = main.Close()
 		return errNeedsToken(s.cfg.Listen)
 	}
@@ -138,12 +138,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if err := s.Listen(); err != nil {
 		return err
 	}
-	if s.cfg.Token != "" && !isLoopbackAddr(s.Addr()) {
-		s.log.Warn("the page is served without encryption: put a proxy with TLS before it", "listen", s.Addr().String())
-		if len(s.cfg.Token) < 16 {
-			s.log.Warn("server.token is short: take at least 16 random characters")
-		}
-	}
+	s.warn()
 	servers := []*http.Server{s.httpServer(s.Handler())}
 	listeners := []net.Listener{s.main}
 	if s.metrics != nil {
@@ -167,6 +162,19 @@ func (s *Server) Run(ctx context.Context) error {
 		<-ended
 	}
 	return err
+}
+
+// warn tells of what is allowed but not good.
+func (s *Server) warn() {
+	if isLoopbackAddr(s.Addr()) {
+		return
+	}
+	s.log.Warn("the page is served without encryption: put a proxy with TLS before it", "listen", s.Addr().String())
+	for _, t := range s.cfg.Tokens {
+		if len(t) < 16 {
+			s.log.Warn("server.token is short: take at least 16 random characters, for example from openssl rand -hex 24")
+		}
+	}
 }
 
 func (s *Server) shutdown(servers []*http.Server) {
