@@ -20,8 +20,7 @@ type Assembler struct {
 
 type partialBlock struct {
 	kind     StreamEventType // StreamText, StreamThinking, StreamToolCall; 0: not begun
-	text     strings.Builder // text, thinking
-	args     []byte          // arguments
+	text     []byte          // of text or thinking, or the arguments of a call
 	id, name string
 	final    Block // what StreamBlockEnd said
 }
@@ -39,7 +38,7 @@ func (a *Assembler) Add(ev StreamEvent) {
 	switch ev.Type {
 	case StreamText, StreamThinking:
 		if b := a.at(ev.Index, ev.Type); b != nil {
-			b.text.WriteString(ev.Delta)
+			b.text = append(b.text, ev.Delta...)
 		}
 	case StreamToolCall:
 		if b := a.at(ev.Index, StreamToolCall); b != nil {
@@ -52,7 +51,7 @@ func (a *Assembler) Add(ev StreamEvent) {
 		}
 	case StreamArguments:
 		if b := a.at(ev.Index, StreamToolCall); b != nil {
-			b.args = append(b.args, ev.Delta...)
+			b.text = append(b.text, ev.Delta...)
 		}
 	case StreamBlockEnd:
 		a.end(ev)
@@ -124,6 +123,9 @@ func (a *Assembler) Finish(done StreamEvent) *Message {
 		identify(content)
 		return m
 	}
+	if m.Stop == StopError || m.Stop == StopAborted {
+		m.Error = &Error{Class: ErrBadResponse, Message: "the model's answer failed without saying why"}
+	}
 	if calls > 0 {
 		m.Content = withoutCalls(content)
 	}
@@ -149,12 +151,12 @@ func (a *Assembler) content() (content []Block, calls int) {
 			if _, ok := b.final.(ToolCall); ok {
 				calls++
 			}
-		case b.kind == StreamText && b.text.Len() > 0:
-			content = append(content, Text{Text: b.text.String()})
-		case b.kind == StreamThinking && b.text.Len() > 0:
-			content = append(content, Thinking{Text: b.text.String()})
+		case b.kind == StreamText && len(b.text) > 0:
+			content = append(content, Text{Text: string(b.text)})
+		case b.kind == StreamThinking && len(b.text) > 0:
+			content = append(content, Thinking{Text: string(b.text)})
 		case b.kind == StreamToolCall:
-			content = append(content, ToolCall{ID: b.id, Name: b.name, Arguments: json.RawMessage(b.args)})
+			content = append(content, ToolCall{ID: b.id, Name: b.name, Arguments: json.RawMessage(b.text)})
 			calls++
 		}
 	}
