@@ -47,6 +47,7 @@ type Telegram struct {
 	running  sync.WaitGroup
 	closeMu  sync.Mutex
 
+	methods map[string]func(*Telegram, *tgRequest) (any, *tgError)
 	faults  faults
 	calls   callLog
 	updates updateQueue
@@ -94,7 +95,7 @@ func NewTelegram(cfg TelegramConfig) *Telegram {
 		panic("channeltest: the token must be \"<id>:<secret>\"")
 	}
 	t := &Telegram{
-		cfg: cfg, botID: botID, listener: listener,
+		cfg: cfg, botID: botID, listener: listener, methods: telegramMethods(),
 		chats: map[int64]*tgChat{}, people: map[int64]Person{}, answers: map[string]*CallbackAnswer{},
 		global: bucket{size: 30, interval: time.Second / 30},
 	}

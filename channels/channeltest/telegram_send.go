@@ -9,7 +9,7 @@ import (
 
 // apply executes a call.
 func (t *Telegram) apply(req *tgRequest) (any, *tgError) {
-	handler := telegramMethods[lower(req.method)]
+	handler := t.methods[lower(req.method)]
 	if handler == nil {
 		return nil, refuse(404, "Not Found: method %s not found", req.method)
 	}
@@ -17,27 +17,29 @@ func (t *Telegram) apply(req *tgRequest) (any, *tgError) {
 }
 
 // telegramMethods is the API by lower-case name.
-var telegramMethods = map[string]func(*Telegram, *tgRequest) (any, *tgError){
-	"getme":                 (*Telegram).getMe,
-	"getupdates":            (*Telegram).getUpdates,
-	"setwebhook":            (*Telegram).setWebhook,
-	"deletewebhook":         (*Telegram).deleteWebhook,
-	"getwebhookinfo":        (*Telegram).getWebhookInfo,
-	"sendmessage":           (*Telegram).sendMessage,
-	"editmessagetext":       (*Telegram).editMessageText,
-	"deletemessage":         (*Telegram).deleteMessage,
-	"senddocument":          (*Telegram).sendFile,
-	"sendphoto":             (*Telegram).sendFile,
-	"sendvoice":             (*Telegram).sendFile,
-	"sendmessagedraft":      (*Telegram).sendDraft,
-	"sendchataction":        (*Telegram).sendChatAction,
-	"setmessagereaction":    (*Telegram).setMessageReaction,
-	"answercallbackquery":   (*Telegram).answerCallbackQuery,
-	"getfile":               (*Telegram).getFile,
-	"setmycommands":         (*Telegram).setMyCommands,
-	"getmycommands":         (*Telegram).getMyCommands,
-	"getchat":               (*Telegram).getChat,
-	"getchatadministrators": (*Telegram).getChatAdministrators,
+func telegramMethods() map[string]func(*Telegram, *tgRequest) (any, *tgError) {
+	return map[string]func(*Telegram, *tgRequest) (any, *tgError){
+		"getme":                 (*Telegram).getMe,
+		"getupdates":            (*Telegram).getUpdates,
+		"setwebhook":            (*Telegram).setWebhook,
+		"deletewebhook":         (*Telegram).deleteWebhook,
+		"getwebhookinfo":        (*Telegram).getWebhookInfo,
+		"sendmessage":           (*Telegram).sendMessage,
+		"editmessagetext":       (*Telegram).editMessageText,
+		"deletemessage":         (*Telegram).deleteMessage,
+		"senddocument":          (*Telegram).sendFile,
+		"sendphoto":             (*Telegram).sendFile,
+		"sendvoice":             (*Telegram).sendFile,
+		"sendmessagedraft":      (*Telegram).sendDraft,
+		"sendchataction":        (*Telegram).sendChatAction,
+		"setmessagereaction":    (*Telegram).setMessageReaction,
+		"answercallbackquery":   (*Telegram).answerCallbackQuery,
+		"getfile":               (*Telegram).getFile,
+		"setmycommands":         (*Telegram).setMyCommands,
+		"getmycommands":         (*Telegram).getMyCommands,
+		"getchat":               (*Telegram).getChat,
+		"getchatadministrators": (*Telegram).getChatAdministrators,
+	}
 }
 
 // target finds the chat that a write goes to and checks what holds for all.

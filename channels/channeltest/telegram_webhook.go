@@ -3,6 +3,7 @@ package channeltest
 import (
 	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -82,7 +83,7 @@ func (t *Telegram) deliver(ctx context.Context, w *webhook) {
 		if !ok {
 			return
 		}
-		if w.post(ctx, client, u.body) {
+		if t.postUpdate(ctx, w, client, u.body) {
 			t.updates.done(u)
 			continue
 		}
@@ -90,7 +91,7 @@ func (t *Telegram) deliver(ctx context.Context, w *webhook) {
 	}
 }
 
-func (w *webhook) post(ctx context.Context, client *http.Client, body []byte) bool {
+func (t *Telegram) postUpdate(ctx context.Context, w *webhook, client *http.Client, body []byte) bool {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url, bytes.NewReader(body))
 	if err != nil {
 		return false
@@ -103,8 +104,26 @@ func (w *webhook) post(ctx context.Context, client *http.Client, body []byte) bo
 	if err != nil {
 		return false
 	}
-	_ = resp.Body.Close()
-	return resp.StatusCode/100 == 2
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode/100 != 2 {
+		return false
+	}
+	t.callInAnswer(ctx, resp.Body)
+	return true
+}
+
+// callInAnswer makes the API call that a bot may put into its answer.
+func (t *Telegram) callInAnswer(ctx context.Context, body io.Reader) {
+	req := &tgRequest{ctx: ctx, params: map[string]string{}}
+	if req.readJSON(io.LimitReader(body, 1<<20)) != nil || req.params["method"] == "" {
+		return
+	}
+	req.method = req.params["method"]
+	call := Call{Method: req.method, Params: req.params, At: time.Now(), Status: 200}
+	if _, refusal := t.apply(req); refusal != nil {
+		call.Status, call.Error = refusal.code, refusal.text
+	}
+	t.note(call)
 }
 
 // head waits for an update to deliver.

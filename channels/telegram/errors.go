@@ -1,0 +1,107 @@
+package telegram
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-telegram/bot"
+
+	"clawbot/channels"
+)
+
+// connectAgain is how long a write waits that never reached Telegram.
+const connectAgain = 2 * time.Second
+
+// call runs one API call and returns its failure as a *[channels.SendError].
+func (c *Channel) call(ctx context.Context, timeout time.Duration, a *attempt, op string, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(withAttempt(ctx, a), timeout)
+	defer cancel()
+	err := do(ctx)
+	if err == nil {
+		return nil
+	}
+	out := classify(err, a)
+	text := c.secret.String(err.Error())
+	if text == err.Error() {
+		out.Err = fmt.Errorf("telegram %s: %w", op, err)
+	} else {
+		out.Err = errors.New("telegram " + op + ": " + text)
+	}
+	if out.Reason == channels.ReasonAuth {
+		c.health.set(errToken)
+	}
+	return out
+}
+
+// classify says what became of a write. Only an answer of the Bot API, or a
+// request that never left, is certain.
+func classify(err error, a *attempt) *channels.SendError {
+	if e, ok := errors.AsType[*bot.TooManyRequestsError](err); ok {
+		wait := time.Duration(max(e.RetryAfter, 1)) * time.Second
+		return &channels.SendError{Outcome: channels.RateLimited, RetryAfter: wait}
+	}
+	if e, ok := errors.AsType[*bot.MigrateError](err); ok {
+		return &channels.SendError{
+			Outcome: channels.Rejected, Reason: channels.ReasonMigrated, To: strconv.Itoa(e.MigrateToChatID),
+		}
+	}
+	status := int(a.status.Load())
+	switch {
+	case errors.Is(err, bot.ErrorUnauthorized), errors.Is(err, bot.ErrorNotFound), status == http.StatusUnauthorized:
+		return rejected(channels.ReasonAuth)
+	case errors.Is(err, bot.ErrorForbidden):
+		return rejected(channels.ReasonForbidden)
+	case errors.Is(err, bot.ErrorBadRequest):
+		return rejected(badRequest(err.Error()))
+	case status == http.StatusTooManyRequests:
+		return &channels.SendError{Outcome: channels.RateLimited, RetryAfter: 5 * time.Second, Global: true}
+	case status == http.StatusRequestEntityTooLarge:
+		return rejected(channels.ReasonTooLong)
+	case status >= 300 && status < 500:
+		return rejected(channels.ReasonOther)
+	case !a.sent.Load():
+		return &channels.SendError{Outcome: channels.RateLimited, RetryAfter: connectAgain, Global: true}
+	}
+	return &channels.SendError{Outcome: channels.Unknown}
+}
+
+func rejected(reason channels.Reason) *channels.SendError {
+	return &channels.SendError{Outcome: channels.Rejected, Reason: reason}
+}
+
+// badRequest tells the reasons apart that a caller acts on. Telegram words them
+// in prose or as an error name.
+func badRequest(text string) channels.Reason {
+	switch text = strings.ToLower(text); {
+	case contains(text, "too long", "too_long", "caption is too", "entity too large"):
+		return channels.ReasonTooLong
+	case contains(text, "message to edit not found", "message_id_invalid", "can't be edited", "message to react not found",
+		"message to delete not found", "message can't be deleted"):
+		return channels.ReasonGone
+	case contains(text, "chat not found", "thread not found", "topic_closed", "topic_deleted", "topic_id_invalid", "not enough rights",
+		"have no rights", "need administrator rights", "chat_write_forbidden", "chat_admin_required", "peer_id_invalid",
+		"bot is not a member", "user_is_blocked", "chat_restricted", "chat_send_", "user is deactivated"):
+		return channels.ReasonForbidden
+	}
+	return channels.ReasonOther
+}
+
+func contains(text string, any ...string) bool {
+	for _, s := range any {
+		if strings.Contains(text, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// refusal tells whether err is a 400 whose text contains one of these, in lower
+// case.
+func refusal(err error, any ...string) bool {
+	return errors.Is(err, bot.ErrorBadRequest) && contains(strings.ToLower(err.Error()), any...)
+}
