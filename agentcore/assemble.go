@@ -16,6 +16,8 @@ const maxBlocks = 4096
 // is ready. It is not safe for concurrent use.
 type Assembler struct {
 	blocks []partialBlock
+	// dropped counts the calls that Finish removed.
+	dropped int
 }
 
 type partialBlock struct {
@@ -29,6 +31,7 @@ type partialBlock struct {
 func (a *Assembler) Reset() {
 	clear(a.blocks)
 	a.blocks = a.blocks[:0]
+	a.dropped = 0
 }
 
 // Add takes one event. StreamRestart starts over; StreamDone is given to
@@ -127,6 +130,7 @@ func (a *Assembler) Finish(done StreamEvent) *Message {
 		m.Error = &Error{Class: ErrBadResponse, Message: "the model's answer failed without saying why"}
 	}
 	if calls > 0 {
+		a.dropped = calls
 		m.Content = withoutCalls(content)
 	}
 	if m.Stop == StopEnd && !hasText(m.Content) {

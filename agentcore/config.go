@@ -35,6 +35,17 @@ type Config struct {
 	ToolExecution ExecutionMode
 	// MaxParallelTools bounds the tools that run at once; 0 means 8.
 	MaxParallelTools int
+	// MaxResultBytes bounds the text of one tool result that the model is
+	// shown: of a longer one, head and tail are kept. 0 means 256 kB.
+	MaxResultBytes int
+	// LoopGuard ends the run, with an account of what was done, after this
+	// many calls in a row that repeat an earlier call of the run and its
+	// result; half way there the model is told. Asking for a tool that does
+	// not exist counts whatever the arguments. 0 means 10, less than 0 never.
+	LoopGuard int
+	// Schemas keeps the tools' compiled schemas. Give loops that share tools
+	// the same one; the default is one per loop.
+	Schemas *Schemas
 	// ContinueOnLength asks once for a continuation of a text that was cut by
 	// max tokens.
 	ContinueOnLength bool
@@ -53,15 +64,17 @@ type Config struct {
 	// there is none; what it finds is visible to later turns.
 	ResolveDeferredTool func(ctx context.Context, name string) (*Tool, error)
 	// SteeringMessages returns messages to be seen by the next model call of
-	// this run. It is polled before the first call, after every turn, and
-	// between the calls of a sequential batch.
+	// this run. It is polled before the first call, after every turn, between
+	// the calls of a sequential batch, and last before the run ends. It is not
+	// polled when no further call can be made, so nothing taken is ever lost.
 	SteeringMessages func(ctx context.Context) ([]*Message, error)
 	// FollowUpMessages returns messages for a run that would otherwise end.
 	FollowUpMessages func(ctx context.Context) ([]*Message, error)
 	// PrepareNextTurn may change the model, the context or the thinking level.
 	PrepareNextTurn func(ctx context.Context, turn Turn) (*NextTurn, error)
 	// ShouldStopAfterTurn ends the run when it returns true; steering is not
-	// polled then and stays queued.
+	// polled then and stays queued. It is not asked while a message that was
+	// taken during a sequential batch has yet to be shown to the model.
 	ShouldStopAfterTurn func(ctx context.Context, turn Turn) (bool, error)
 
 	// NewID makes message ids; the default makes ULIDs.

@@ -79,4 +79,5 @@ var (
 	ErrNoMessages    = errors.New("Cannot continue: no messages in context")
 	ErrFromAssistant = errors.New("Cannot continue from message role: assistant")
 	ErrRunning       = errors.New("the agent is already running: use Steer or FollowUp")
+	ErrNoModel       = errors.New("Cannot run: the configuration has no model")
 )

@@ -53,7 +53,9 @@ type Request struct {
 	Session  string
 	System   string
 	Messages []*Message
-	Tools    []ToolSpec
+	// Tools may be empty while Messages hold tool calls; a format that then
+	// wants the tools declared declares them from the calls.
+	Tools []ToolSpec
 	// ToolChoice is "" (auto), "none", "any", or a tool's name.
 	ToolChoice  string
 	MaxTokens   int64 // 0: the provider's default
