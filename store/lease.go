@@ -15,31 +15,37 @@ type Lease interface {
 
 	// Load returns the live transcript from position from on: with from at or
 	// below the latest summary's position, the summary entry and the kept
-	// tail; otherwise the entries from from.
+	// tail, older summaries left out; otherwise the entries from from. Behind
+	// the tail it is ErrGap.
 	Load(ctx context.Context, from int64) (Transcript, error)
 	// Peek forgets the signals before position signalsBefore and returns what
 	// waits.
 	Peek(ctx context.Context, signalsBefore int64) (Waiting, error)
 	// Drain moves up to max messages (0: all) whose inbox position is below
 	// before (0: any) into the transcript at position first and returns them
-	// as entries. If that position is already taken by an earlier, identical
+	// as entries: of KindUser, with the event's id and data and the time of its
+	// acceptance. If that position is already taken by an earlier, identical
 	// drain, it returns what was moved then. ErrOpenCall while a call is open.
 	Drain(ctx context.Context, first int64, max int, before int64) ([]Entry, error)
 	// Append writes entries at position first, in one step. Entries that are
-	// there already, with the same ids, are a success.
+	// there already, with the same ids, are a success. Summaries are written by
+	// Compact only. ErrGap, ErrConflict, ErrOpenCall.
 	Append(ctx context.Context, first int64, entries []Entry) error
 	// Intent records that the call is about to run and reports whether it
 	// already was recorded by an earlier tenure, in which case a call that is
-	// not idempotent must not run.
+	// not idempotent must not run. It is durable as Accept is. A call that is
+	// not open is ErrConflict.
 	Intent(ctx context.Context, call string) (before bool, err error)
 	// SetReply stores the state of the reply being delivered. While it is
 	// Open, the session can't be released.
 	SetReply(ctx context.Context, reply Reply) error
 	// Compact appends summary at position first; from now on the live
-	// transcript is the summary and the entries from keepFrom on.
+	// transcript is the summary and the entries from keepFrom on, which lies
+	// neither before the last one's nor beyond first+1. ErrOpenCall while a
+	// call is open.
 	Compact(ctx context.Context, first int64, summary Entry, keepFrom int64) error
 	// Bury moves the queued messages at these inbox positions to the dead
-	// letters.
+	// letters. Positions where nothing is queued are passed over.
 	Bury(ctx context.Context, positions []int64, reason string) error
 	// Renew extends the lease and returns what waits, so that a lost hint
 	// costs one interval.
@@ -62,7 +68,7 @@ type Start struct {
 	// Crashed is set when the previous holder neither released nor handed off.
 	Crashed bool
 	// Attempts counts crashed tenures since the transcript last grew by an
-	// assistant entry.
+	// assistant entry or the session was released.
 	Attempts int
 	Reply    Reply
 	// Intents are the open calls that an earlier tenure had begun to run.
@@ -90,7 +96,8 @@ const (
 	KindNote // shown in the history, not part of the model's conversation
 )
 
-// Entry is one position of a transcript. Data is opaque to the store.
+// Entry is one position of a transcript. Data is opaque to the store, which
+// keeps its own copy; what a store returns is shared and must not be modified.
 type Entry struct {
 	Position int64 // set by the store
 	Kind     EntryKind
@@ -103,8 +110,8 @@ type Entry struct {
 	Closes string
 	// KeepFrom is, for a summary, the first kept position.
 	KeepFrom int64
-	Token    string // of the lease that wrote it; set by the store
-	At       time.Time
+	Token    string    // of the lease that wrote it; set by the store
+	At       time.Time // set by the store if zero
 	Data     []byte
 	// Inbox is, for a drained message, its inbox position; -1 otherwise.
 	Inbox int64

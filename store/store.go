@@ -41,6 +41,8 @@ var (
 	ErrLimit = errors.New("the limit is reached")
 	// ErrInvalid: an id or argument is malformed; nothing was written.
 	ErrInvalid = errors.New("invalid argument")
+	// ErrClosed: Close was called.
+	ErrClosed = errors.New("the store is closed")
 )
 
 // HeldError says that another owner holds a lease or term. It is not a failure:
@@ -59,15 +61,19 @@ type Inbox interface {
 	// Accept stores the event durably and exactly once: when it returns
 	// without an error, the event survives the death of the process (and of
 	// the machine, as far as the store is configured for that). An event id
-	// seen in the last 72 hours is a duplicate and changes nothing.
+	// that this session saw in the last 72 hours is a duplicate and changes
+	// nothing; it is told the position and effect of the first.
 	Accept(ctx context.Context, ev Event) (Accepted, error)
 	// Acquire takes the session's lease for owner, a name unique to this
-	// process. It fails with a *HeldError while another holds it. ttl bounds
-	// how long the lease outlives its last renewal.
+	// process. It fails with a *HeldError while another holds it; to its holder
+	// it gives the same tenure again, for ttl from now. ttl bounds how long the
+	// lease outlives its last renewal: after that another may take it, and
+	// until another does, its holder may still write and renew.
 	Acquire(ctx context.Context, session, owner string, ttl time.Duration) (Lease, error)
 	// Due returns up to limit sessions that nobody holds and that have
 	// something to do, the longest waiting first: waiting messages or signals,
-	// an expired lease, or an open reply.
+	// an expired lease, or a hand-off whose delay is over. A message or signal
+	// that arrives during the delay makes the session due at once.
 	Due(ctx context.Context, limit int) ([]string, error)
 }
 
@@ -89,23 +95,31 @@ const (
 	// Put queues the event.
 	Put Op = iota
 	// Replace puts the event's data in place of the queued message with the
-	// same Key; if none is queued, the event is queued as a quiet message.
+	// same Key, which keeps its id, position and quietness; if none is queued,
+	// the event is queued as a quiet message. Only a message that was Put counts
+	// (the latest, if several have the Key), so that news of a message that is
+	// already in the transcript is never swallowed by later news of it.
 	Replace
 	// Remove takes the queued message with the same Key out of the inbox; if
 	// none is queued, the event is queued as a quiet message.
 	Remove
 )
 
-// Event is something to accept. Data is opaque to the store.
+// Event is something to accept. Data is opaque to the store, which keeps its
+// own copy; what a store returns is shared and must not be modified.
 type Event struct {
-	ID      string // dedupe: unique per platform event, e.g. "telegram:4711:u:83"
+	// ID is for deduplication: unique per platform event, 1 to 500 bytes, e.g.
+	// "telegram:4711:u:83".
+	ID      string
 	Session string
 	Lane    Lane
-	Op      Op
-	// Key identifies the message that the event is or changes. Empty: none.
+	Op      Op // of a signal always Put
+	// Key identifies the message that the event is or changes, at most 500
+	// bytes. Empty: none, which Replace and Remove don't allow.
 	Key string
 	// Quiet messages neither make the session due nor keep its holder from
-	// releasing it; they ride along with the next drain.
+	// releasing it; they ride along with the next drain. Signals are never
+	// quiet.
 	Quiet bool
 	Data  []byte
 }
@@ -115,7 +129,7 @@ type Accepted struct {
 	Duplicate bool
 	// Applied is true when Replace or Remove found its original queued.
 	Applied bool
-	// Position of the event in its lane.
+	// Position of the event in its lane; of its original, if Applied.
 	Position int64
 	// Owner of the session's lease at that moment; empty if nobody.
 	Owner string
@@ -143,11 +157,13 @@ type Waiting struct {
 // hold a gateway shard, sweep schedules.
 type Terms interface {
 	// Elect takes the named term for owner. It fails with a *HeldError while
-	// another holds it.
+	// another holds it; to its holder it gives the same term again, for ttl
+	// from now. Names are keys as in [State].
 	Elect(ctx context.Context, name, owner string, ttl time.Duration) (Term, error)
 }
 
-// Term is held leadership. Its values outlive it and pass to the next holder.
+// Term is held leadership, fenced like a [Lease]. Its values outlive it and pass
+// to the next holder.
 type Term interface {
 	Renew(ctx context.Context) error  // ErrFenced when lost
 	Resign(ctx context.Context) error // the next candidate wins at once
@@ -163,7 +179,8 @@ type State interface {
 	Get(ctx context.Context, key string) (Value, error)
 	// Put stores data if the key's version is still version, 0 meaning that it
 	// has none, and returns the new version; otherwise ErrConflict. Putting
-	// what is there already, at the version before, is a success.
+	// what is there already, at the version before, is a success. No version
+	// of a key is used twice, even after Delete.
 	Put(ctx context.Context, key string, data []byte, version int64) (int64, error)
 	// Delete removes the key; a missing one is a success.
 	Delete(ctx context.Context, key string) error
@@ -181,21 +198,23 @@ type Value struct {
 // Counters are sums over windows that bind across replicas: budgets and rates.
 type Counters interface {
 	// Reserve adds amount to every key or to none: if one would pass its
-	// limit, it returns ErrLimit with nothing changed. id makes it idempotent.
+	// limit, it returns ErrLimit with nothing changed. id makes it idempotent
+	// for as long as the longest window lasts.
 	Reserve(ctx context.Context, id string, amount int64, keys []CounterKey) error
-	// Settle replaces the reserved amount of id by what was really used. A
-	// reservation that is never settled counts in full.
+	// Settle replaces the reserved amount of id by what was really used, even
+	// beyond a limit. A reservation that is never settled counts in full; one
+	// that is no longer known, because its windows have passed, is a success.
 	Settle(ctx context.Context, id string, used int64) error
 	// Sum returns what the key has now, reservations included.
 	Sum(ctx context.Context, key string) (int64, error)
 }
 
 // CounterKey names one sum. A key's sum is forgotten when its window has
-// passed since it was first added to.
+// passed since it was first added to; then a new window begins.
 type CounterKey struct {
-	Key    string
-	Limit  int64 // 0: count only
-	Window time.Duration
+	Key    string        // as in State
+	Limit  int64         // 0: count only
+	Window time.Duration // 0: never forgotten
 }
 
 // Blobs keeps bytes too large for an entry, by content hash.
@@ -213,11 +232,13 @@ type Archive interface {
 	// first, at most limit, those after the cursor; an empty next ends it.
 	Sessions(ctx context.Context, prefix, after string, limit int) (list []SessionInfo, next string, err error)
 	// Read returns up to limit entries from position from on, summaries
-	// included, and never more than what is stored.
+	// included, and never more than what is stored. ErrNotFound if there is no
+	// such session.
 	Read(ctx context.Context, session string, from int64, limit int) ([]Entry, error)
 	// Dead lists dead letters, the latest first.
 	Dead(ctx context.Context, limit int) ([]DeadLetter, error)
-	// Purge deletes the session whole. It needs a lease and ends it.
+	// Purge deletes the session whole, its inbox and dead letters included, but
+	// still knows its events' ids. It needs a lease and ends it.
 	Purge(ctx context.Context, lease Lease) error
 }
 
@@ -242,8 +263,10 @@ type DeadLetter struct {
 // they hint at.
 type Bus interface {
 	Publish(ctx context.Context, topic string, data []byte) error
-	// Subscribe calls fn, from one goroutine and in order, until the returned
-	// cancel is called; cancel waits for a running fn. fn must not block. A
-	// topic that ends in * matches every topic with that prefix.
+	// Subscribe calls fn, one call at a time and in order, until the returned
+	// cancel is called; cancel waits for a running fn, so fn must not call it.
+	// fn must neither block nor modify data: subscribers share it, and to one
+	// that falls behind, messages are lost.
+	// A topic that ends in * matches every topic with that prefix.
 	Subscribe(topic string, fn func(topic string, data []byte)) (cancel func(), err error)
 }

@@ -1,0 +1,21 @@
+package memory_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"go.uber.org/goleak"
+
+	"clawbot/store"
+	"clawbot/store/memory"
+	"clawbot/store/storetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestStore(t *testing.T) {
+	storetest.Run(t, storetest.Harness{
+		Open:   func(*testing.T) store.Store { return memory.New() },
+		Bubble: synctest.Test,
+	})
+}
