@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	defaultGuard = 10
-	maxGuardSeen = 1024 // calls remembered; beyond that it starts over
+	defaultGuard   = 10
+	guardRemembers = 64 // different calls; the oldest is forgotten
 )
 
 // guard notices a run that goes round in circles: calls in a row that each
@@ -17,10 +17,14 @@ const (
 type guard struct {
 	limit int // 0: off
 	seed  maphash.Seed
-	seen  map[uint64]uint64 // call to its last result
+	seen  []seenCall
+	next  int // where in a full seen the next one goes
 	row   int
 	name  string // of the last call in the row
 }
+
+// seenCall is the hashes of a call and of its last result.
+type seenCall struct{ call, outcome uint64 }
 
 func (g *guard) init(limit int) {
 	switch {
@@ -39,13 +43,7 @@ func (g *guard) note(inv *invocation, result *Result) string {
 	if g.seen == nil {
 		g.seed = maphash.MakeSeed()
 	}
-	if g.seen == nil || len(g.seen) >= maxGuardSeen {
-		g.seen = make(map[uint64]uint64)
-	}
-	call, outcome := g.hash(inv, result)
-	last, known := g.seen[call]
-	g.seen[call] = outcome
-	if !known || last != outcome {
+	if !g.repeated(g.hash(inv, result)) {
 		g.row = 0
 		return ""
 	}
@@ -55,6 +53,24 @@ func (g *guard) note(inv *invocation, result *Result) string {
 		return ""
 	}
 	return fmt.Sprintf("[Note: this call and its result have been repeated without anything new, %d times in a row. Do something else, or answer with what you have; after %d the run is stopped.]", g.row, g.limit)
+}
+
+// repeated remembers a call and reports whether it and its result were known.
+func (g *guard) repeated(call, outcome uint64) bool {
+	for i := range g.seen {
+		if g.seen[i].call == call {
+			known := g.seen[i].outcome == outcome
+			g.seen[i].outcome = outcome
+			return known
+		}
+	}
+	if len(g.seen) < guardRemembers {
+		g.seen = append(g.seen, seenCall{call, outcome})
+	} else {
+		g.seen[g.next] = seenCall{call, outcome}
+		g.next = (g.next + 1) % guardRemembers
+	}
+	return false
 }
 
 func (g *guard) hash(inv *invocation, result *Result) (call, outcome uint64) {

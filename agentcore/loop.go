@@ -33,9 +33,6 @@ func New(cfg Config) *Loop {
 	if l.schemas == nil {
 		l.schemas = new(Schemas)
 	}
-	if l.cfg.NewID == nil {
-		l.cfg.NewID = func() string { return l.ids.next(time.Now()) }
-	}
 	if l.cfg.Logger == nil {
 		l.cfg.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -122,13 +119,23 @@ func (l *Loop) own(m *Message) *Message {
 		return m
 	}
 	c := *m
+	id, now := l.stamp()
 	if c.ID == "" {
-		c.ID = l.cfg.NewID()
+		c.ID = id
 	}
 	if c.Time.IsZero() {
-		c.Time = time.Now()
+		c.Time = now
 	}
 	return &c
+}
+
+// stamp makes what every new message needs.
+func (l *Loop) stamp() (id string, now time.Time) {
+	now = time.Now()
+	if l.cfg.NewID != nil {
+		return l.cfg.NewID(), now
+	}
+	return l.ids.next(now), now
 }
 
 // claim gives the calls of a message that is not yet published ids that no
@@ -153,7 +160,8 @@ func (l *Loop) claim(m *Message) {
 			continue
 		}
 		if _, taken := l.calls[call.ID]; taken {
-			call.ID += "_" + strings.ToLower(l.cfg.NewID())
+			id, _ := l.stamp()
+			call.ID += "_" + strings.ToLower(id)
 			m.Content[i] = call
 		}
 		l.calls[call.ID] = struct{}{}

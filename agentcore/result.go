@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 	"unicode/utf8"
 )
 
@@ -19,8 +18,9 @@ func errorResult(text string) Result {
 }
 
 func (r *run) resultMessage(call ToolCall, result Result) *Message {
+	id, now := r.l.stamp()
 	return &Message{
-		ID: r.l.cfg.NewID(), Role: RoleToolResult, Time: time.Now(), Content: result.Content,
+		ID: id, Role: RoleToolResult, Time: now, Content: result.Content,
 		ToolCallID: call.ID, ToolName: call.Name, IsError: result.IsError, Details: result.Details,
 	}
 }

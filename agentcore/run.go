@@ -27,6 +27,7 @@ type run struct {
 	pauses   int    // StopPause in a row
 	guard    guard
 	asm      Assembler
+	call     modelCall
 }
 
 // maxPauses bounds how often in a row a model may ask to be called again

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 )
 
 func (r *run) openTurn() bool {
@@ -58,21 +57,14 @@ func (r *run) publish(m *Message) bool {
 // is in the message.
 func (r *run) stream(req *Request) *Message {
 	r.asm.Reset()
-	open := &Message{ID: r.l.cfg.NewID(), Role: RoleAssistant, Time: time.Now()}
-	started := false
-	m := r.consume(req, func(ev StreamEvent) bool {
-		if !started {
-			started = true
-			if !r.emit(Event{Type: MessageStart, Message: open}) {
-				return false
-			}
-		}
-		return r.emit(Event{Type: MessageUpdate, Delta: ev})
-	})
-	if r.broken || !started && !r.emit(Event{Type: MessageStart, Message: open}) {
+	id, now := r.l.stamp()
+	r.call = modelCall{open: &Message{ID: id, Role: RoleAssistant, Time: now}}
+	r.consume(req)
+	if r.broken || !r.call.started && !r.emit(Event{Type: MessageStart, Message: r.call.open}) {
 		return nil
 	}
-	m.ID, m.Time = open.ID, time.Now()
+	m := r.call.message
+	m.ID, m.Time = id, now
 	if m.Model == (ModelRef{}) {
 		if d, ok := r.model.(Describer); ok {
 			m.Model = d.Info().Ref
@@ -81,42 +73,65 @@ func (r *run) stream(req *Request) *Message {
 	return m
 }
 
+// modelCall is the state of the open model call. It lives in the run, because
+// what a range over a function captures is allocated one by one.
+type modelCall struct {
+	open     *Message // what MessageStart shows
+	message  *Message // the outcome
+	failed   error
+	started  bool
+	yielding bool // the caller's range body is running
+}
+
 // consume reads the model's stream to its end. A panic of the model becomes an
 // error; one of the caller's range body passes through.
-func (r *run) consume(req *Request, show func(StreamEvent) bool) (m *Message) {
-	yielding := false
+func (r *run) consume(req *Request) {
+	c := &r.call
 	defer func() {
-		if yielding {
+		if c.yielding {
 			return // not ours to recover
 		}
 		if p := recover(); p != nil {
-			m = r.asm.Partial(StopError, r.panicked("the model", p))
+			c.message = r.asm.Partial(StopError, r.panicked("the model", p))
 		}
 	}()
-	var failed error
 	for ev, err := range r.model.Stream(r.ctx, req) {
-		if err != nil {
-			failed = err
+		if !r.take(ev, err) {
 			break
-		}
-		if ev.Type == StreamDone {
-			return r.asm.Finish(ev)
-		}
-		r.asm.Add(ev)
-		yielding = true
-		goOn := show(ev)
-		yielding = false
-		if !goOn {
-			return nil
 		}
 	}
 	switch {
+	case c.message != nil || r.broken:
 	case r.ctx.Err() != nil:
-		return r.asm.Partial(StopAborted, r.abortError())
-	case failed != nil:
-		return r.asm.Partial(StopError, asError(failed))
+		c.message = r.asm.Partial(StopAborted, r.abortError())
+	case c.failed != nil:
+		c.message = r.asm.Partial(StopError, asError(c.failed))
+	default:
+		c.message = r.asm.Partial(StopError, &Error{Class: ErrBadResponse, Retryable: true,
+			Message: "the model's stream ended before its answer was complete"})
 	}
-	return r.asm.Partial(StopError, &Error{Class: ErrBadResponse, Retryable: true, Message: "the model's stream ended before its answer was complete"})
+}
+
+// take handles one event of the stream and reports whether to read on.
+func (r *run) take(ev StreamEvent, err error) bool {
+	c := &r.call
+	if err != nil {
+		c.failed = err
+		return false
+	}
+	if ev.Type == StreamDone {
+		c.message = r.asm.Finish(ev)
+		return false
+	}
+	r.asm.Add(ev)
+	c.yielding = true
+	if !c.started {
+		c.started = true
+		r.emit(Event{Type: MessageStart, Message: c.open})
+	}
+	goOn := r.emit(Event{Type: MessageUpdate, Delta: ev})
+	c.yielding = false
+	return goOn
 }
 
 // abortError says why the run's context is done.
