@@ -1,0 +1,110 @@
+package config
+
+import "clawbot/internal/redact"
+
+// Channels are the places where people talk to the bot. A nil channel is not
+// configured.
+type Channels struct {
+	Telegram *Telegram `toml:"telegram"`
+	Slack    *Slack    `toml:"slack"`
+	Discord  *Discord  `toml:"discord"`
+	Web      Web       `toml:"web"`
+}
+
+// ChannelAccess is what every channel may say for itself; an empty value is the
+// one of [Access].
+type ChannelAccess struct {
+	Enabled     bool     `toml:"enabled"`
+	DMPolicy    string   `toml:"dm_policy" enum:"pairing|allowlist|members|open"`
+	GroupPolicy string   `toml:"group_policy" enum:"mention|allowlist|open|off"`
+	ReplyIn     string   `toml:"reply_in" enum:"thread|channel"`
+	AllowFrom   []string `toml:"allow_from" rule:"ids"`
+}
+
+// Telegram is the Telegram channel: one bot, or several by name. An account
+// begins as what the channel says, but for the token.
+type Telegram struct {
+	TelegramAccount
+	Accounts map[string]TelegramAccount `toml:"accounts"`
+}
+
+// TelegramAccount is one Telegram bot.
+type TelegramAccount struct {
+	ChannelAccess
+	Token  redact.Secret `toml:"token" env:"TELEGRAM_BOT_TOKEN"`
+	APIURL string        `toml:"api_url" rule:"nonempty,url:http,https"`
+	Proxy  string        `toml:"proxy" rule:"proxy"`
+	Mode   string        `toml:"mode" enum:"poll|webhook"`
+}
+
+// Slack is the Slack channel: one workspace, or several by name.
+type Slack struct {
+	SlackAccount
+	Accounts map[string]SlackAccount `toml:"accounts"`
+}
+
+// SlackAccount is one Slack app in one workspace.
+type SlackAccount struct {
+	ChannelAccess
+	BotToken      redact.Secret `toml:"bot_token" env:"SLACK_BOT_TOKEN"`
+	AppToken      redact.Secret `toml:"app_token" env:"SLACK_APP_TOKEN"`
+	SigningSecret redact.Secret `toml:"signing_secret" env:"SLACK_SIGNING_SECRET"`
+	Mode          string        `toml:"mode" enum:"socket|http"`
+	APIURL        string        `toml:"api_url" rule:"nonempty,url:http,https"`
+	Proxy         string        `toml:"proxy" rule:"proxy"`
+}
+
+// Discord is the Discord channel: one bot, or several by name.
+type Discord struct {
+	DiscordAccount
+	Accounts map[string]DiscordAccount `toml:"accounts"`
+}
+
+// DiscordAccount is one Discord bot.
+type DiscordAccount struct {
+	ChannelAccess
+	Token  redact.Secret `toml:"token" env:"DISCORD_BOT_TOKEN"`
+	APIURL string        `toml:"api_url" rule:"nonempty,url:http,https"`
+	Proxy  string        `toml:"proxy" rule:"proxy"`
+}
+
+// Web is the built-in chat page.
+type Web struct {
+	Enabled bool `toml:"enabled"`
+}
+
+func (c *Telegram) setDefaults() {
+	c.Enabled = true
+	c.APIURL = "https://api.telegram.org"
+	c.Mode = "poll"
+}
+
+func (c *Slack) setDefaults() {
+	c.Enabled = true
+	c.APIURL = "https://slack.com/api/"
+	c.Mode = "socket"
+}
+
+func (c *Discord) setDefaults() {
+	c.Enabled = true
+	c.APIURL = "https://discord.com/"
+}
+
+// account returns what a named account begins as.
+func (c *Telegram) account() any {
+	a := c.TelegramAccount
+	a.Token = ""
+	return a
+}
+
+func (c *Slack) account() any {
+	a := c.SlackAccount
+	a.BotToken, a.AppToken, a.SigningSecret = "", "", ""
+	return a
+}
+
+func (c *Discord) account() any {
+	a := c.DiscordAccount
+	a.Token = ""
+	return a
+}

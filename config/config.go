@@ -1,0 +1,171 @@
+package config
+
+import (
+	"time"
+
+	"clawbot/internal/redact"
+	"clawbot/providers"
+	"clawbot/tools"
+)
+
+// Config is everything that can be configured. The names of its keys are fixed;
+// config.example.toml describes each.
+type Config struct {
+	Agent     Agent               `toml:"agent"`
+	Loop      Loop                `toml:"loop"`
+	Providers map[string]Provider `toml:"providers"`
+	Queue     Queue               `toml:"queue"`
+	Tools     Tools               `toml:"tools"`
+	Skills    Skills              `toml:"skills"`
+	Store     Store               `toml:"store"`
+	Server    Server              `toml:"server"`
+	Access    Access              `toml:"access"`
+	Channels  Channels            `toml:"channels"`
+	Budget    Budget              `toml:"budget"`
+	Log       Log                 `toml:"log"`
+
+	// Origin says where the configuration came from.
+	Origin Origin `toml:"-"`
+}
+
+// Agent is who the bot is and which model it speaks with.
+type Agent struct {
+	Name string `toml:"name" rule:"nonempty"`
+	// Model is "provider/model"; empty until [Config.Detect] has chosen one.
+	Model            string   `toml:"model"`
+	Fallbacks        []string `toml:"fallbacks"`
+	SystemPrompt     string   `toml:"system_prompt"`
+	SystemPromptFile string   `toml:"system_prompt_file" rule:"path"`
+	// Temperature is nil for the model's own: several models refuse any other.
+	Temperature *float64 `toml:"temperature" min:"0" max:"2"`
+	MaxTokens   int64    `toml:"max_tokens" min:"1"`
+	Thinking    string   `toml:"thinking" enum:"off|low|medium|high"`
+}
+
+// Loop bounds a run.
+type Loop struct {
+	MaxIterations        int           `toml:"max_iterations" min:"1"`
+	MaxIterationsSummary bool          `toml:"max_iterations_summary"`
+	Timeout              time.Duration `toml:"timeout" min:"0s"`
+	RetryOnError         int           `toml:"retry_on_error" min:"0" max:"20"`
+	ToolExecution        string        `toml:"tool_execution" enum:"parallel|sequential"`
+	MaxParallelTools     int           `toml:"max_parallel_tools" min:"1" max:"1000"`
+}
+
+// Provider is one model vendor or server.
+type Provider struct {
+	Format  string                   `toml:"format"`
+	BaseURL string                   `toml:"base_url" rule:"url:http,https"`
+	APIKey  redact.Secrets           `toml:"api_key"`
+	Proxy   string                   `toml:"proxy" rule:"proxy"`
+	Headers map[string]redact.Secret `toml:"headers" rule:"header"`
+	// IdleTimeout bounds the silence in a stream; 0 is the provider's default.
+	IdleTimeout time.Duration                      `toml:"idle_timeout" min:"0s"`
+	Compat      providers.Compat                   `toml:"compat"`
+	Models      map[string]providers.ModelSettings `toml:"models"`
+}
+
+// Queue says what becomes of messages that arrive while the agent works.
+type Queue struct {
+	Mode     string        `toml:"mode" enum:"steer|followup|collect|interrupt"`
+	SteerBy  string        `toml:"steer_by" enum:"starter|participants|anyone"`
+	Debounce time.Duration `toml:"debounce" min:"0s" max:"1m"`
+	Cap      int           `toml:"cap" min:"1"`
+	Drop     string        `toml:"drop" enum:"summarize|old|new"`
+	// Channels holds the mode of single channels.
+	Channels map[string]string `toml:"channels" enum:"steer|followup|collect|interrupt"`
+}
+
+// Tools says what the agent may do, and where.
+type Tools struct {
+	tools.Rules
+	Workspace      string                 `toml:"workspace" rule:"nonempty,path"`
+	WorkspaceScope string                 `toml:"workspace_scope" enum:"auto|shared"`
+	Sandbox        string                 `toml:"sandbox" enum:"auto|off"`
+	Permissions    map[string]Permission  `toml:"permissions"`
+	Roles          map[string]tools.Rules `toml:"roles"`
+	Channels       map[string]tools.Rules `toml:"channels"`
+	MCP            map[string]MCP         `toml:"mcp"`
+	Plugins        Plugins                `toml:"plugins"`
+}
+
+// Permission says when one tool may run.
+type Permission struct {
+	Mode  string   `toml:"mode" enum:"deny|ask|allow"`
+	Allow []string `toml:"allow"`
+	Deny  []string `toml:"deny"`
+	// Sandbox "workspace" confines the tool to the workspace.
+	Sandbox string `toml:"sandbox" enum:"workspace|off"`
+}
+
+// MCP is a Model Context Protocol server: a command or a URL.
+type MCP struct {
+	Command []string `toml:"command"`
+	URL     string   `toml:"url" rule:"url:http,https"`
+	Defer   bool     `toml:"defer"`
+}
+
+// Plugins says where plugins are found.
+type Plugins struct {
+	Dirs []string `toml:"dirs" rule:"path"`
+}
+
+// Skills says where skills are found.
+type Skills struct {
+	Dirs []string `toml:"dirs" rule:"path"`
+}
+
+// Store is where everything is kept.
+type Store struct {
+	Driver string        `toml:"driver"`
+	Path   string        `toml:"path" rule:"nonempty,path"`
+	URL    redact.Secret `toml:"url" rule:"url:redis,rediss,redis-sentinel,rediss-sentinel,redis-cluster,rediss-cluster"`
+	Prefix string        `toml:"prefix" rule:"nonempty"`
+}
+
+// Server is the one HTTP listener.
+type Server struct {
+	Listen        string         `toml:"listen" rule:"nonempty,listen"`
+	MetricsListen string         `toml:"metrics_listen" rule:"listen"`
+	Token         redact.Secrets `toml:"token" env:"CLAWBOT_TOKEN"`
+	MaxRuns       int            `toml:"max_runs" min:"1"`
+	Drain         time.Duration  `toml:"drain" min:"0s" max:"1h"`
+}
+
+// Access says who may speak with the bot, where no channel says otherwise.
+type Access struct {
+	DMPolicy    string   `toml:"dm_policy" enum:"pairing|allowlist|members|open"`
+	GroupPolicy string   `toml:"group_policy" enum:"mention|allowlist|open|off"`
+	ReplyIn     string   `toml:"reply_in" enum:"thread|channel"`
+	Owners      []string `toml:"owners"`
+	Approvers   []string `toml:"approvers"`
+	Rate        Rate     `toml:"rate"`
+}
+
+// Rate bounds how much one user, room or guild may ask for.
+type Rate struct {
+	User  RateLimit `toml:"user"`
+	Room  RateLimit `toml:"room"`
+	Guild RateLimit `toml:"guild"`
+}
+
+// RateLimit counts messages in a minute and runs at once; 0 is no limit.
+type RateLimit struct {
+	Messages int `toml:"messages" min:"0"`
+	Runs     int `toml:"runs" min:"0"`
+}
+
+// Budget bounds what models may cost; 0 is no limit.
+type Budget struct {
+	DailyUSD   float64 `toml:"daily_usd" min:"0"`
+	SessionUSD float64 `toml:"session_usd" min:"0"`
+	UserUSD    float64 `toml:"user_usd" min:"0"`
+	RunTokens  int64   `toml:"run_tokens" min:"0"`
+	WarnAt     float64 `toml:"warn_at" min:"0" max:"1"`
+}
+
+// Log says what is logged.
+type Log struct {
+	Level  string `toml:"level" enum:"debug|info|warn|error"`
+	Format string `toml:"format" enum:"text|json"`
+}
