@@ -1,0 +1,107 @@
+package providers
+
+import (
+	"bytes"
+	"math"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// RetryAfter reads how long a vendor asks to wait, from its headers
+// (retry-after-ms; retry-after in seconds or as a date; x-ratelimit-reset…) or
+// from its body (google.rpc.RetryInfo, or prose). It reports false if the
+// answer does not say, or says nothing that can be understood. A time that has
+// passed is 0.
+func RetryAfter(header http.Header, body []byte, now time.Time) (time.Duration, bool) {
+	if ms, err := strconv.ParseFloat(strings.TrimSpace(header.Get("Retry-After-Ms")), 64); err == nil {
+		return seconds(ms / 1000), true
+	}
+	if d, ok := retryAfterHeader(header.Get("Retry-After"), now); ok {
+		return d, true
+	}
+	return retryAfterBody(body)
+}
+
+func retryAfterHeader(v string, now time.Time) (time.Duration, bool) {
+	v = strings.TrimSpace(v)
+	if v == "" {
+		return 0, false
+	}
+	if s, err := strconv.ParseFloat(v, 64); err == nil {
+		return seconds(s), true
+	}
+	if d, err := time.ParseDuration(v); err == nil {
+		return max(d, 0), true
+	}
+	for _, layout := range []string{http.TimeFormat, time.RFC850, time.ANSIC, time.RFC1123Z, time.RFC3339} {
+		if t, err := time.Parse(layout, v); err == nil {
+			return max(t.Sub(now), 0), true
+		}
+	}
+	return 0, false
+}
+
+// A duration in a body: RetryInfo's "retryDelay": "45.8s", or prose such as
+// "try again in 1m2.5s", "retry after 20 seconds", "reset after 2h7m23s".
+var (
+	retryDelay   = regexp.MustCompile(`"retry_?[dD]elay"\s*:\s*"?([0-9][0-9.hms]*)"?`)
+	retryProse   = regexp.MustCompile(`(?i)(?:retry|again|reset|wait)[a-z ]{0,24}?(?:in|after|for)?:? ((?:[0-9]+(?:\.[0-9]+)? ?(?:ms|milliseconds?|h(?:ours?)?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?)\b?[ ,]*)+)`)
+	retryField   = regexp.MustCompile(`"retry_?[aA]fter(?:_?[sS]econds)?"\s*:\s*"?([0-9]+(?:\.[0-9]+)?)"?`)
+	durationUnit = regexp.MustCompile(`(?i)([0-9]+(?:\.[0-9]+)?) ?(ms|milli|h|m|s)`)
+)
+
+func retryAfterBody(body []byte) (time.Duration, bool) {
+	if len(body) > 64<<10 {
+		body = body[:64<<10]
+	}
+	if !bytes.ContainsAny(body, "0123456789") {
+		return 0, false
+	}
+	if m := retryDelay.FindSubmatch(body); m != nil {
+		return spokenDuration(string(m[1]))
+	}
+	if m := retryField.FindSubmatch(body); m != nil {
+		s, err := strconv.ParseFloat(string(m[1]), 64)
+		return seconds(s), err == nil
+	}
+	if m := retryProse.FindSubmatch(body); m != nil {
+		return spokenDuration(string(m[1]))
+	}
+	return 0, false
+}
+
+func spokenDuration(s string) (time.Duration, bool) {
+	var total float64
+	parts := durationUnit.FindAllStringSubmatch(s, -1)
+	for _, p := range parts {
+		n, err := strconv.ParseFloat(p[1], 64)
+		if err != nil {
+			return 0, false
+		}
+		switch strings.ToLower(p[2]) {
+		case "ms", "milli":
+			n /= 1000
+		case "m":
+			n *= 60
+		case "h":
+			n *= 3600
+		}
+		total += n
+	}
+	if len(parts) == 0 {
+		n, err := strconv.ParseFloat(s, 64)
+		return seconds(n), err == nil
+	}
+	return seconds(total), true
+}
+
+// seconds bounds what a vendor asks for to a year, lest it overflow.
+func seconds(s float64) time.Duration {
+	if math.IsNaN(s) || s < 0 {
+		return 0
+	}
+	return time.Duration(min(s, 365*24*3600) * float64(time.Second))
+}
