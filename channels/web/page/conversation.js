@@ -1,0 +1,347 @@
+// One conversation: what is certain (the transcript), what is seen while it
+// happens (live events, which are hints), and what is on its way (the outbox).
+// It tells a view, and knows nothing of the page.
+
+import { api, Problem } from "./api.js";
+import { newID } from "./dom.js";
+import { Stream } from "./stream.js";
+import * as outbox from "./outbox.js";
+
+const window_ = 100; // entries read at once
+const quietAfter = 8000; // a run that says nothing for so long is asked after
+
+export class Conversation {
+  // view: loading, show(entries, more), append(entries), prepend(entries, more),
+  // fail(problem), run(run), text(run), delta(text), tool(call), notice(n),
+  // outcome(error), pending(messages), link(state), changed().
+  constructor(id, view, fresh) {
+    this.id = id;
+    this.view = view;
+    this.first = 0; // position of the oldest entry that is shown
+    this.next = 0; // position after the newest
+    this.run = null;
+    this.pending = outbox.load(id);
+    this.queue = []; // events that came before the transcript
+    this.ready = false;
+    this.stream = new Stream(id, {
+      snapshot: (s) => this.event(() => this.snapshot(s)),
+      live: (e) => this.event(() => this.live(e)),
+      notice: (n) => this.event(() => this.view.notice(n)),
+      state: (state) => this.linked(state),
+    });
+    this.load(fresh);
+  }
+
+  close() {
+    this.closed = true;
+    this.stream.close();
+    clearTimeout(this.asking);
+    clearTimeout(this.again);
+  }
+
+  async load(fresh) {
+    if (fresh) this.show({ entries: [], tail: 0 });
+    else {
+      this.view.loading();
+      try {
+        this.show(await api.tail(this.id, window_));
+      } catch (err) {
+        if (this.closed) return;
+        this.view.fail(err);
+        this.again = setTimeout(() => this.load(), 3000);
+        return;
+      }
+    }
+    for (const m of this.pending) if (m.state === "sending") this.post(m);
+  }
+
+  show(answer) {
+    if (this.closed) return;
+    this.first = answer.entries[0]?.position ?? answer.tail;
+    this.next = answer.tail;
+    this.view.show(answer.entries, this.first > 0);
+    this.settlePending(answer.entries);
+    this.idle(answer);
+    this.ready = true;
+    for (const fn of this.queue.splice(0)) fn();
+    this.view.pending(this.pending);
+  }
+
+  event(fn) {
+    if (this.ready) fn();
+    else this.queue.push(fn);
+  }
+
+  async older() {
+    if (this.first <= 0 || this.reading) return;
+    this.reading = true;
+    try {
+      const answer = await api.before(this.id, this.first, window_);
+      if (this.closed) return;
+      this.first = answer.entries[0]?.position ?? 0;
+      this.view.prepend(answer.entries, this.first > 0);
+    } catch { /* the next scroll tries again */ } finally {
+      this.reading = false;
+    }
+  }
+
+  // trimmed notes that the view let go of old entries.
+  trimmed(first) {
+    this.first = first;
+  }
+
+  // sync reads what the transcript has beyond what is shown.
+  async sync() {
+    if (this.syncing) {
+      this.dirty = true;
+      return this.syncing;
+    }
+    this.syncing = this.readOn();
+    try {
+      await this.syncing;
+    } catch (err) {
+      if (!this.closed) this.again = setTimeout(() => this.sync(), 3000);
+    } finally {
+      this.syncing = null;
+    }
+    if (this.dirty && !this.closed) {
+      this.dirty = false;
+      return this.sync();
+    }
+  }
+
+  async readOn() {
+    for (;;) {
+      const answer = await api.from(this.id, this.next);
+      if (this.closed) return;
+      for (const entry of answer.entries) this.settle(entry);
+      if (this.next < answer.tail && answer.entries.length) continue;
+      this.next = Math.max(this.next, answer.tail);
+      this.idle(answer);
+      return;
+    }
+  }
+
+  // idle compares what is shown with whether anybody works on the session.
+  idle(answer) {
+    const busy = answer.running || answer.waiting > 0;
+    if (busy && !this.run) this.begin({ id: "", known: false });
+    if (!busy && this.run && Date.now() - this.heard > quietAfter / 2) this.end();
+    if (!busy) this.giveUpWaiting();
+    this.askLater();
+  }
+
+  // settle shows an entry that the transcript has for certain.
+  settle(entry) {
+    if (entry.position < this.next) {
+      if (entry.kind === "assistant") this.resetText();
+      return;
+    }
+    this.next = entry.position + 1;
+    this.settlePending([entry]);
+    this.view.append([entry]);
+    if (entry.kind === "assistant") this.resetText();
+  }
+
+  resetText() {
+    if (!this.run) return;
+    Object.assign(this.run, { text: "", end: 0, known: true, thinking: false });
+    this.view.text(this.run);
+  }
+
+  // settlePending takes out of the outbox what entries show.
+  settlePending(entries) {
+    let found = false;
+    for (const e of entries) {
+      if (e.kind !== "user") continue;
+      const i = this.pending.findIndex((m) => (e.event_id ? e.event_id === this.eventID(m) : m.state !== "failed" &&
+        m.text.trim() === e.text.trim() && new Date(e.at) > m.at - 60000));
+      if (i < 0) continue;
+      this.pending.splice(i, 1);
+      found = true;
+    }
+    if (found) this.keep();
+  }
+
+  eventID(m) {
+    return "web:" + this.id + ":" + m.id;
+  }
+
+  // giveUpWaiting lets go of messages that were taken but are not going to be
+  // in the transcript: commands, and what the bot refused.
+  giveUpWaiting() {
+    const gone = this.pending.filter((m) => m.state === "sent" && Date.now() - m.sent > 3000);
+    if (!gone.length) return;
+    this.pending = this.pending.filter((m) => !gone.includes(m));
+    for (const m of gone) this.view.said(m);
+    this.keep();
+  }
+
+  keep() {
+    outbox.save(this.id, this.pending);
+    this.view.pending(this.pending);
+  }
+
+  snapshot(s) {
+    if (s.run) {
+      this.begin({ ...s.run, began: new Date(s.run.began) });
+      for (const call of s.run.calls) this.view.tool(call);
+    } else if (this.run?.id) this.end();
+    for (const n of s.notices) this.view.notice(n);
+    this.sync();
+  }
+
+  begin(run) {
+    this.run = { id: "", began: new Date(), seq: 0, text: "", end: 0, known: true, ...run };
+    this.heard = Date.now();
+    this.view.run(this.run);
+    this.view.text(this.run);
+    this.askLater();
+  }
+
+  end() {
+    this.run = null;
+    clearTimeout(this.asking);
+    this.view.run(null);
+    this.view.pending(this.pending);
+    this.view.changed();
+  }
+
+  // askLater asks after a run from which nothing is heard: hints may be lost.
+  askLater() {
+    clearTimeout(this.asking);
+    if (this.closed || !(this.run || this.pending.some((m) => m.state === "sent"))) return;
+    this.asking = setTimeout(() => this.sync(), this.run?.id ? quietAfter : 2000);
+  }
+
+  live(e) {
+    this.heard = Date.now();
+    switch (e.type) {
+      case "run_end":
+        this.ended(e);
+        return;
+      case "reset":
+        this.sync();
+        return;
+      case "accepted":
+        return;
+      case "notice":
+        this.view.notice({ id: "live-" + e.run + "-" + e.seq, at: e.at, text: e.text });
+        return;
+    }
+    if (!this.run || this.run.id !== e.run) this.begin({ id: e.run, began: new Date(e.at), seq: e.seq - 1, known: e.type === "run_start" || e.offset === undefined });
+    const missed = e.seq > this.run.seq + 1;
+    this.run.seq = Math.max(this.run.seq, e.seq);
+    this.askLater();
+    switch (e.type) {
+      case "text":
+        this.delta(e);
+        break;
+      case "thinking":
+        this.run.thinking = true;
+        break;
+      case "text_reset":
+        this.resetText();
+        break;
+      case "message":
+        this.message(e);
+        break;
+      case "tool_start":
+      case "tool_update":
+      case "tool_end":
+        this.view.tool({ ...e.call, done: e.type === "tool_end", began: e.type === "tool_start" ? e.at : undefined });
+        break;
+      case "approval":
+        this.view.approval(e);
+        break;
+    }
+    this.view.run(this.run);
+    if (missed) this.sync();
+  }
+
+  delta(e) {
+    const run = this.run, offset = e.offset ?? 0;
+    if (offset === 0 && run.end > 0 && e.end > run.end) this.resetText();
+    if (offset !== run.end) {
+      if (e.end > run.end && run.known) {
+        run.known = false; // a part is missing: the finished message has it all
+        run.text = "";
+        this.view.text(run);
+      }
+      return;
+    }
+    if (!run.known && offset > 0) return;
+    run.known = true;
+    run.thinking = false;
+    run.text += e.text;
+    run.end = e.end;
+    this.view.delta(e.text);
+  }
+
+  message(e) {
+    const position = (e.position ?? 0) - 1;
+    if (!e.entry || position > this.next || position < 0) {
+      this.sync();
+      return;
+    }
+    this.settle({ ...e.entry, position });
+  }
+
+  async ended(e) {
+    this.end();
+    await this.sync();
+    if (!this.closed && e.error && !this.run) this.view.outcome(e.error);
+  }
+
+  // send puts a message on its way.
+  send(text) {
+    const m = { id: newID(), text, at: Date.now(), state: "sending", steers: this.run !== null };
+    this.pending.push(m);
+    this.keep();
+    this.post(m);
+  }
+
+  async post(m) {
+    m.tries = (m.tries ?? 0) + 1;
+    try {
+      await api.send(this.id, m.id, m.text);
+      m.state = "sent";
+      m.sent = Date.now();
+      if (/^\s*\/\w/.test(m.text) && this.pending.includes(m)) {
+        this.pending.splice(this.pending.indexOf(m), 1);
+        if (!this.closed) this.view.said(m);
+      }
+    } catch (err) {
+      if (!(err instanceof Problem) || !err.passing) {
+        m.state = "failed";
+        m.problem = err.message;
+      } else {
+        m.state = "sending";
+        m.problem = err.status === 0 ? "waiting for the connection" : err.message;
+        if (!this.closed) this.again = setTimeout(() => this.pending.includes(m) && this.post(m), Math.min(500 * 2 ** m.tries, 10000));
+      }
+    }
+    outbox.save(this.id, this.pending);
+    if (this.closed) return;
+    this.view.pending(this.pending);
+    this.view.changed();
+    this.askLater();
+  }
+
+  // take returns a message that was not sent to whoever wants to change it.
+  take(m) {
+    this.pending = this.pending.filter((other) => other !== m);
+    this.keep();
+    return m.text;
+  }
+
+  linked(state) {
+    this.view.link(state);
+    if (state !== "open") return;
+    for (const m of this.pending) if (m.state === "sending" && m.tries > 1) this.post(m);
+  }
+
+  async stop() {
+    await api.stop(this.id);
+  }
+}
