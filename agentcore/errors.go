@@ -73,11 +73,12 @@ func ClassOf(err error) ErrorClass {
 	return ErrUnknown
 }
 
-// The preconditions that Run and Continue check before anything else. They are
+// The preconditions that Run, Continue and the methods of Agent check. They are
 // the only errors a loop yields as its second value.
 var (
 	ErrNoMessages    = errors.New("Cannot continue: no messages in context")
 	ErrFromAssistant = errors.New("Cannot continue from message role: assistant")
 	ErrRunning       = errors.New("the agent is already running: use Steer or FollowUp")
+	ErrNotRunning    = errors.New("the agent is not running: use Prompt")
 	ErrNoModel       = errors.New("Cannot run: the configuration has no model")
 )
