@@ -68,8 +68,10 @@ func (b *bench) text(tool string, args map[string]any) string {
 	b.t.Helper()
 	result, err := b.run(tool, args)
 	must(b.t, err)
-	return result.Content[0].(agentcore.Text).Text
+	return textOf(result)
 }
+
+func textOf(result agentcore.Result) string { return result.Content[0].(agentcore.Text).Text }
 
 func TestReadFileShowsWhatIsThere(t *testing.T) {
 	b := newBench(t)

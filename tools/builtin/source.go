@@ -13,8 +13,10 @@ func Source() tools.Source {
 	locks := newPathLocks()
 	return tools.Source{Name: "builtin", Kind: tools.Builtin, Tools: []tools.Tool{
 		currentTime(),
+		editFile(locks),
 		listDir(),
 		readFile(locks),
+		search(),
 		writeFile(locks),
 	}}
 }
