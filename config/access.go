@@ -92,6 +92,9 @@ func (c *checker) checkChannel(kind string, ch channelTable) {
 		c.report.warnings = append(c.report.warnings, p)
 	}
 	c.checkTokens(kind, ch)
+	if a, ok := ch.value.Interface().(TelegramAccount); ok && a.Mode == "webhook" && a.WebhookURL == "" {
+		c.problem(append(slices.Clone(ch.path), "webhook_url"), `is missing; mode = "webhook" needs the public https:// address that Telegram posts to`)
+	}
 }
 
 func (c *checker) dmPolicy(ch channelTable) string {

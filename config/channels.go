@@ -1,6 +1,10 @@
 package config
 
-import "clawbot/internal/redact"
+import (
+	"time"
+
+	"clawbot/internal/redact"
+)
 
 // Channels are the places where people talk to the bot. A nil channel is not
 // configured.
@@ -22,7 +26,7 @@ type ChannelAccess struct {
 }
 
 // Telegram is the Telegram channel: one bot, or several by name. An account
-// begins as what the channel says, but for the token.
+// begins as what the channel says, but for its secrets and address.
 type Telegram struct {
 	TelegramAccount
 	Accounts map[string]TelegramAccount `toml:"accounts"`
@@ -35,6 +39,12 @@ type TelegramAccount struct {
 	APIURL string        `toml:"api_url" rule:"nonempty,url:http,https"`
 	Proxy  string        `toml:"proxy" rule:"proxy"`
 	Mode   string        `toml:"mode" enum:"poll|webhook"`
+	// PollTimeout is how long Telegram holds a poll open.
+	PollTimeout time.Duration `toml:"poll_timeout" min:"1s" max:"50s"`
+	// WebhookURL is the public address that Telegram posts updates to.
+	WebhookURL string `toml:"webhook_url" rule:"url:https,http"`
+	// WebhookSecret is sent with each update; empty derives it from the token.
+	WebhookSecret redact.Secret `toml:"webhook_secret"`
 }
 
 // Slack is the Slack channel: one workspace, or several by name.
@@ -77,6 +87,7 @@ func (c *Telegram) setDefaults() {
 	c.Enabled = true
 	c.APIURL = "https://api.telegram.org"
 	c.Mode = "poll"
+	c.PollTimeout = 25 * time.Second
 }
 
 func (c *Slack) setDefaults() {
@@ -93,7 +104,7 @@ func (c *Discord) setDefaults() {
 // account returns what a named account begins as.
 func (c *Telegram) account() any {
 	a := c.TelegramAccount
-	a.Token = ""
+	a.Token, a.WebhookURL, a.WebhookSecret = "", "", ""
 	return a
 }
 
