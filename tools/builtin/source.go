@@ -17,6 +17,7 @@ func Source() tools.Source {
 		listDir(),
 		readFile(locks),
 		search(),
+		webFetch(nil),
 		writeFile(locks),
 	}}
 }
