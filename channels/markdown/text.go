@@ -96,3 +96,26 @@ func invisible(r rune) bool {
 func isWord(r rune) bool {
 	return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r)
 }
+
+// Escape returns Markdown that shows s as it is, without any decoration.
+func Escape(s string) string {
+	var b strings.Builder
+	b.Grow(len(s) + len(s)/8)
+	fresh := true // at the beginning of a line
+	for _, r := range Clean(s) {
+		switch {
+		case fresh && (r == ' ' || r == '\t'):
+			r = '\u00a0' // would make a code block
+		case r < utf8.RuneSelf && isPunct(r):
+			b.WriteByte('\\')
+			fresh = false
+		default:
+			if fresh && r >= '0' && r <= '9' {
+				b.WriteString(zeroWidth) // no list
+			}
+			fresh = r == '\n'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
