@@ -40,7 +40,7 @@ var (
 	badKey      = regexp.MustCompile(`(?i)(?:invalid|incorrect|missing|expired|revoked|malformed|unknown|wrong)[^.]{0,20} (?:x-)?api[ _-]?key|api[ _-]?key[^.]{0,20} (?:invalid|incorrect|missing|expired|revoked|not (?:valid|found|provided|set))|api_key_invalid|invalid_api_key|authentication[_ ](?:error|failed|fails|required)|unauthenticated|unauthorized|invalid (?:bearer |access |auth\w* )?token|oauth authentication`)
 	noModel     = regexp.MustCompile(`(?i)model[_ ]not[_ ](?:found|exist)|(?:model|deployment)[^.]{0,80}(?:not found|does not exist|doesn't exist|not exist|is not supported|not available|not a valid)|unknown model|invalid[_ ]model|not a valid model|no such model|deploymentnotfound|does not have access to model|no endpoints found|not_found_error .{0,10}model:`)
 	rateLimited = regexp.MustCompile(`(?i)rate[_ -]?limit|too[_ ]many[_ ]requests|resource[_ ]exhausted|request limit reached|throttl|slow down`)
-	overloaded  = regexp.MustCompile(`(?i)overload|unavailable|server[_ ]error|internal[_ ](?:server[_ ])?error|api_error|timed?[_ ]?out|bad gateway|capacity|try again|server (?:is )?busy|upstream|connection (?:reset|error|closed)|econnreset|network_error`)
+	overloaded  = regexp.MustCompile(`(?i)overload|unavailable|server[_ ]error|internal[_ ](?:server[_ ])?error|api_error|timed?[_ ]?out|bad gateway|capacity|try again|server (?:is )?busy|upstream|connection (?:reset|error|closed)|econnreset|network_error|insufficient_system_resource`)
 	refused     = regexp.MustCompile(`(?i)content[_ ](?:policy|filter|management)|responsible ai|safety (?:system|filter)|data_inspection|moderation|prohibited content|usage polic`)
 )
 

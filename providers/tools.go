@@ -122,3 +122,25 @@ func sameTools(a, b []agentcore.ToolSpec) bool {
 	}
 	return true
 }
+
+// ShortID returns id as nine alphanumerics, which is all that Mistral takes: id
+// itself if it is that already, else a hash of it.
+func ShortID(id string) string {
+	const length, letters = 9, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	ok := len(id) == length
+	for i := 0; i < len(id) && ok; i++ {
+		ok = wireChar(id[i]) && id[i] != '_' && id[i] != '-'
+	}
+	if ok {
+		return id
+	}
+	h := fnv.New64a()
+	h.Write([]byte(id))
+	n := h.Sum64()
+	var out [length]byte
+	for i := range out {
+		out[i] = letters[n%62]
+		n /= 62
+	}
+	return string(out[:])
+}

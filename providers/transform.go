@@ -12,8 +12,9 @@ type Step struct {
 	Role agentcore.Role
 	// Message is nil for a result that stands in for a missing one.
 	Message *agentcore.Message
-	// Same says that the model that is asked now wrote the message, so that
-	// its signatures, thinking and ids may go back to it.
+	// Same says that the model that is asked now wrote the message, or the call
+	// that a result answers, so that its signatures, thinking and ids may go
+	// back to it.
 	Same bool
 	// NoCalls leaves the message's tool calls out.
 	NoCalls bool
@@ -61,17 +62,17 @@ func Transform(messages []*agentcore.Message, ref agentcore.ModelRef) []Step {
 			}
 			steps = append(steps, s)
 			if !s.NoCalls {
-				open, steps = openCalls(m, open, steps)
+				open, steps = openCalls(s, open, steps)
 			}
 		}
 	}
 	return steps
 }
 
-// openCalls appends a place for the result of each of m's calls.
-func openCalls(m *agentcore.Message, open map[string]int, steps []Step) (map[string]int, []Step) {
+// openCalls appends a place for the result of each call of an assistant's step.
+func openCalls(s Step, open map[string]int, steps []Step) (map[string]int, []Step) {
 	before := len(steps)
-	for _, b := range m.Content {
+	for _, b := range s.Message.Content {
 		call, ok := b.(agentcore.ToolCall)
 		if !ok {
 			continue
@@ -83,7 +84,7 @@ func openCalls(m *agentcore.Message, open map[string]int, steps []Step) (map[str
 			continue // two calls of one message cannot share an id
 		}
 		open[call.ID] = len(steps)
-		steps = append(steps, Step{Role: agentcore.RoleToolResult, Call: &call})
+		steps = append(steps, Step{Role: agentcore.RoleToolResult, Call: &call, Same: s.Same})
 	}
 	if len(steps) > before {
 		steps[len(steps)-1].Last = true
@@ -195,6 +196,19 @@ func (s Step) ResultText(images bool) string {
 		return EmptyResult
 	}
 	return strings.Join(out, "\n")
+}
+
+// WireID returns a call's id as it is sent: as it came if it goes back to the
+// model that made it, for some servers know their own ids again, and as
+// [WireID] otherwise. A length of 9 means [ShortID].
+func (s Step) WireID(id string, length int) string {
+	switch {
+	case length == 9:
+		return ShortID(id)
+	case s.Same && id != "" && (length <= 0 || len(id) <= length):
+		return id
+	}
+	return WireID(id, length)
 }
 
 // Failed reports whether a result's step is an error.

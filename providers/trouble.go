@@ -314,3 +314,7 @@ type scrubbed struct {
 
 func (s scrubbed) Error() string { return s.text }
 func (s scrubbed) Unwrap() error { return s.error }
+
+// Interrupted reports whether err is a connection that broke off or went
+// silent, rather than something the server said.
+func Interrupted(err error) bool { return agentcore.ClassOf(err) == agentcore.ErrNetwork }
