@@ -19,8 +19,9 @@ type conversation struct {
 	screen *screen
 	lines  <-chan string
 
-	// waiting is set from an accepted message to the end of its run.
-	waiting bool
+	// waiting is set from an accepted message to the end of its run, running
+	// from the run's start.
+	waiting, running bool
 	// interrupts counts Ctrl-Cs since the person last wrote.
 	interrupts int
 	ended      bool // the input has
@@ -91,7 +92,9 @@ func (v *conversation) draw() {
 	for _, it := range v.events.take() {
 		if it.event == nil {
 			v.screen.notice(it.notice)
-			if !v.waiting {
+			// Outside of a run a notice is all that a message will lead to.
+			if !v.running {
+				v.waiting = false
 				v.screen.prompt()
 			}
 			continue
@@ -99,9 +102,9 @@ func (v *conversation) draw() {
 		v.screen.event(it.event)
 		switch it.event.Type {
 		case "run_start":
-			v.waiting = true
+			v.waiting, v.running = true, true
 		case "run_end", "reset":
-			v.waiting = false
+			v.waiting, v.running = false, false
 			v.screen.prompt()
 		}
 	}

@@ -16,8 +16,9 @@ import (
 type screen struct {
 	cfg *Config
 
-	// shown is what is written of the open assistant message.
-	shown string
+	// text is the open assistant message as far as it was streamed, visible
+	// what is written of it.
+	text, visible string
 	// open is set while the cursor stands behind text.
 	open bool
 	// prompted is set while the last thing written is the prompt.
@@ -56,11 +57,11 @@ func (s *screen) event(ev *channels.LiveEvent) {
 	case "run_start":
 		s.turns.start(ev.At)
 		s.answer, s.failed = "", ""
-		s.restart()
+		s.text, s.visible = "", ""
 	case "text":
-		s.text(ev)
+		s.delta(ev)
 	case "text_reset":
-		s.restart()
+		s.text = "" // begun anew, perhaps with the same words
 	case "message":
 		s.message(ev)
 	case "tool_start":
@@ -76,22 +77,29 @@ func (s *screen) event(ev *channels.LiveEvent) {
 	}
 }
 
-// text appends a delta. When one was lost, the finished message mends it.
-func (s *screen) text(ev *channels.LiveEvent) {
-	if !s.live() || ev.Offset != len(s.shown) {
+// delta appends to the open message. When one was lost, the finished message
+// mends it.
+func (s *screen) delta(ev *channels.LiveEvent) {
+	if !s.live() || ev.Offset != len(s.text) {
 		return
 	}
-	s.shown += ev.Text
-	s.write(ev.Text)
+	s.text += ev.Text
+	if !strings.HasPrefix(s.visible, s.text) {
+		s.show(s.text)
+	}
 }
 
-// restart forgets the open message: the model begins it anew.
-func (s *screen) restart() {
-	if s.shown != "" {
+// show makes text visible: what is missing of it or, since what is written
+// stays, all of it once more.
+func (s *screen) show(text string) {
+	rest, ok := strings.CutPrefix(text, s.visible)
+	if !ok {
 		s.newline()
 		s.note("(once more)")
+		rest = text
 	}
-	s.shown = ""
+	s.write(rest)
+	s.visible = text
 }
 
 func (s *screen) message(ev *channels.LiveEvent) {
@@ -120,17 +128,10 @@ func (s *screen) message(ev *channels.LiveEvent) {
 
 // settle makes what is written the message's exact text.
 func (s *screen) settle(text string) {
-	shown := s.shown
-	s.shown = ""
-	if s.cfg.Once != "" {
-		return
+	if s.cfg.Once == "" && strings.TrimRight(text, " \n") != strings.TrimRight(s.visible, " \n") {
+		s.show(text)
 	}
-	rest, ok := strings.CutPrefix(text, shown)
-	if !ok {
-		s.newline()
-		rest = text
-	}
-	s.write(rest)
+	s.text, s.visible = "", ""
 	s.newline()
 }
 
@@ -138,12 +139,12 @@ func (s *screen) toolStart(call *channels.LiveCall) {
 	if call == nil || !s.cfg.ErrTTY {
 		return
 	}
-	label := call.Label
-	if label == "" {
-		label = call.Name
+	line := call.Label
+	if line == "" || line == call.Name {
+		line = strings.TrimSpace(call.Name + " " + string(call.Arguments))
 	}
 	s.newline()
-	s.dim(s.cfg.Err, "· "+oneLine(strings.TrimSpace(label+" "+string(call.Arguments)), 100)+"\n")
+	s.dim(s.cfg.Err, "· "+oneLine(line, 100)+"\n")
 }
 
 func (s *screen) toolEnd(call *channels.LiveCall) {
@@ -156,16 +157,17 @@ func (s *screen) toolEnd(call *channels.LiveCall) {
 
 func (s *screen) end(ev *channels.LiveEvent) {
 	s.newline()
-	s.shown = ""
-	if ev.Error == "" {
-		return
+	s.text, s.visible = "", ""
+	why := ev.Text
+	if why == "" {
+		why = ev.Error
 	}
-	s.failed = ev.Error
-	if ev.Text != "" {
-		s.failed = ev.Text
-	}
-	if s.cfg.Once == "" {
-		s.note(s.failed)
+	switch {
+	case why == "":
+	case ev.Error != "" && s.cfg.Once != "":
+		s.failed = why // told as the program's error
+	default:
+		s.note(why)
 	}
 }
 

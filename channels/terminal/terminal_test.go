@@ -210,15 +210,16 @@ func TestATerminalShowsTextAsItGrowsAndMendsWhatWasLost(t *testing.T) {
 		go h.publish(runStart,
 			delta(0, "One "), delta(4, "two"), delta(9, "lost before"),
 			assistant("One two, three\x1b]0;title\a.", agentcore.Usage{}, "read_file"),
-			channels.LiveEvent{Type: "tool_start", Call: &channels.LiveCall{Name: "read_file", Label: "Read", Arguments: json.RawMessage(`{"path":"a\u001b[2J"}`)}},
-			delta(0, "wrong"), channels.LiveEvent{Type: "text_reset"}, delta(0, "right"),
-			assistant("right", agentcore.Usage{}), runEnd)
+			channels.LiveEvent{Type: "tool_start", Call: &channels.LiveCall{Name: "read_file", Label: "Read: a\x1b[2J"}},
+			delta(0, "wrong"), channels.LiveEvent{Type: "text_reset"}, delta(0, "right "), delta(6, "off"),
+			channels.LiveEvent{Type: "text_reset"}, delta(0, "right"), delta(5, " once"),
+			assistant("right once", agentcore.Usage{}), runEnd)
 		return nil
 	})
-	if want := "One two, three]0;title.\nwrong\nright\n"; out != want {
+	if want := "One two, three]0;title.\nwrong\nright off\nright once\n"; out != want {
 		t.Errorf("stdout %q, want %q", out, want)
 	}
-	if !strings.Contains(errs, "· Read ") || strings.Contains(errs, "\x1b") {
+	if !strings.Contains(errs, "· Read: a") || strings.Contains(errs, "\x1b") {
 		t.Errorf("stderr %q", errs)
 	}
 }

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// release is set when a release is linked:
+// Version is set when a release is linked:
 //
-//	go build -ldflags "-X clawbot/internal/version.release=v1.2.3"
+//	go build -ldflags "-X clawbot/internal/version.Version=v1.2.3"
 //
 // Without it the version is what the go command recorded from the repository.
-var release string
+var Version string
 
 // Info describes the build.
 type Info struct {
@@ -27,7 +27,7 @@ type Info struct {
 // Get returns the running build.
 func Get() Info {
 	build, _ := debug.ReadBuildInfo()
-	return from(release, build)
+	return from(Version, build)
 }
 
 func from(release string, build *debug.BuildInfo) Info {
