@@ -1,6 +1,7 @@
 package compact
 
 import (
+	"slices"
 	"time"
 
 	"clawbot/agentcore"
@@ -23,8 +24,7 @@ const (
 // of the messages after the last count.
 func Tokens(messages []*agentcore.Message, since time.Time) int64 {
 	var after int64
-	for i := len(messages) - 1; i >= 0; i-- {
-		m := messages[i]
+	for _, m := range slices.Backward(messages) {
 		if counted(m) && !m.Time.Before(since) {
 			return m.Usage.Total() + after
 		}

@@ -33,12 +33,11 @@ func (f *filter) add(text string) string {
 	if f.section == nil && f.begun {
 		// The common case: prose without a trigger costs one look at each byte
 		// and no copy.
-		if i := trigger(&f.code, text); i == len(text) {
+		i := trigger(&f.code, text)
+		if i == len(text) {
 			return text
-		} else {
-			var shown []byte
-			return string(f.consume(append(shown, text[:i]...), []byte(text[i:])))
 		}
+		return string(f.consume([]byte(text[:i]), []byte(text[i:])))
 	}
 	if f.section == nil {
 		rest := strings.TrimLeft(text, " \t\r\n")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"image"
 	"image/png"
@@ -247,7 +248,7 @@ func TestCurrentTimeKnowsZones(t *testing.T) {
 func TestToolsWithoutAWorkspaceSaySo(t *testing.T) {
 	b := newBench(t)
 	b.ctx = t.Context()
-	if _, err := b.run("read_file", map[string]any{"path": "x"}); err != tools.ErrNoWorkspace {
+	if _, err := b.run("read_file", map[string]any{"path": "x"}); !errors.Is(err, tools.ErrNoWorkspace) {
 		t.Errorf("error = %v, want %v", err, tools.ErrNoWorkspace)
 	}
 }

@@ -38,7 +38,8 @@ func TestEditFileReplacesExactlyWhatItIsTold(t *testing.T) {
 			result, err := b.run("edit_file", map[string]any{"path": "f", "edits": test.edits})
 			got, readErr := os.ReadFile(filepath.Join(b.dir, "f"))
 			must(t, readErr)
-			want, said := test.after, ""
+			want := test.after
+			var said string
 			if err != nil {
 				said = err.Error()
 			} else {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -69,9 +70,7 @@ func TestWebFetchReadsPages(t *testing.T) {
 	}
 	for _, test := range tests {
 		args := map[string]any{"url": server.URL + test.path}
-		for k, v := range test.args {
-			args[k] = v
-		}
+		maps.Copy(args, test.args)
 		got, err := fetch(t, server, args)
 		if err != nil {
 			got = err.Error()
