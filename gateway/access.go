@@ -1,0 +1,124 @@
+package gateway
+
+import (
+	"fmt"
+	"slices"
+
+	"clawbot/channels"
+)
+
+// The policies for direct conversations and for rooms.
+const (
+	dmPairing   = "pairing"
+	dmAllowlist = "allowlist"
+	dmMembers   = "members"
+	dmOpen      = "open"
+
+	groupMention   = "mention"
+	groupAllowlist = "allowlist"
+	groupOpen      = "open"
+	groupOff       = "off"
+)
+
+var (
+	dmPolicies    = []string{dmPairing, dmAllowlist, dmMembers, dmOpen}
+	groupPolicies = []string{groupMention, groupAllowlist, groupOpen, groupOff}
+)
+
+// Roles of senders. Every other word is a role granted in the configuration.
+const (
+	RoleOwner = "owner"
+	RoleGuest = "" // anybody who may speak
+)
+
+// verdict is what access says of one event.
+type verdict uint8
+
+const (
+	admit  verdict = iota
+	hear           // not meant for the bot: background of the room
+	refuse         // a closed door says so, once
+	ignore         // said nothing to: bots
+)
+
+// judge decides whether the sender may speak here. The reason is for the sender
+// and names the remedy.
+func (c *Config) judge(channel string, in *channels.Inbound) (v verdict, role, reason string) {
+	rules := c.rulesFor(channel)
+	role = c.roleOf(channel, in.Sender.ID)
+	switch {
+	case in.Sender.Bot:
+		return ignore, role, ""
+	case in.Kind == channels.Context:
+		return hear, role, ""
+	case in.Target.Direct:
+		v, reason = judgeDirect(channel, &rules, role, in)
+	default:
+		v, reason = judgeRoom(channel, &rules, role, in)
+	}
+	return v, role, reason
+}
+
+func (c *Config) rulesFor(channel string) ChannelAccess {
+	rules, ok := c.Access.Channels[channel]
+	if !ok {
+		rules = c.Access.Channels[platformOf(channel)]
+	}
+	if rules.DMPolicy == "" {
+		rules.DMPolicy = c.Access.DMPolicy
+	}
+	if rules.GroupPolicy == "" {
+		rules.GroupPolicy = c.Access.GroupPolicy
+	}
+	return rules
+}
+
+// roleOf goes by ids alone: names can be taken by anybody.
+func (c *Config) roleOf(channel, sender string) string {
+	own := c.rulesFor(channel).Owners
+	switch {
+	case slices.Contains(own, "*"),
+		sender != "" && slices.Contains(own, sender),
+		sender != "" && slices.Contains(c.Access.Owners, channel+":"+sender),
+		sender != "" && slices.Contains(c.Access.Owners, platformOf(channel)+":"+sender):
+		return RoleOwner
+	}
+	return RoleGuest
+}
+
+func judgeDirect(channel string, rules *ChannelAccess, role string, in *channels.Inbound) (verdict, string) {
+	if role == RoleOwner || rules.DMPolicy == dmOpen || slices.Contains(rules.AllowFrom, in.Sender.ID) {
+		return admit, ""
+	}
+	if rules.DMPolicy == dmMembers && slices.Contains(in.Sender.Roles, "member") {
+		return admit, ""
+	}
+	platform := platformOf(channel)
+	reason := fmt.Sprintf("This bot answers only people it was told to. Its owner can let you in: add %q to `allow_from` of `[channels.%s]`, or %q to `owners` of `[access]`.",
+		in.Sender.ID, channel, platform+":"+in.Sender.ID)
+	if rules.DMPolicy == dmPairing {
+		reason += fmt.Sprintf(" (`dm_policy` is %q; pairing by a code is not possible yet. With %q everybody may write.)", dmPairing, dmOpen)
+	}
+	return refuse, reason
+}
+
+func judgeRoom(channel string, rules *ChannelAccess, role string, in *channels.Inbound) (verdict, string) {
+	switch rules.GroupPolicy {
+	case groupOpen:
+		return admit, ""
+	case groupOff:
+		if !in.Addressed {
+			return ignore, ""
+		}
+		return refuse, fmt.Sprintf("I don't answer in rooms here: `group_policy` of `[channels.%s]` is %q.", channel, groupOff)
+	}
+	if !in.Addressed {
+		return hear, ""
+	}
+	if rules.GroupPolicy == groupMention || role == RoleOwner ||
+		slices.Contains(rules.AllowFrom, in.Sender.ID) || slices.Contains(rules.AllowFrom, in.Target.Chat) {
+		return admit, ""
+	}
+	return refuse, fmt.Sprintf("I answer only some people and rooms here. My owner can let you in: add your id %q, or this room's id %q, to `allow_from` of `[channels.%s]`.",
+		in.Sender.ID, in.Target.Chat, channel)
+}

@@ -1,0 +1,201 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"clawbot/agentcore"
+	"clawbot/channels"
+	"clawbot/store"
+	"clawbot/tools"
+)
+
+// Toolbox gives the tools of a run. For is called when a run begins, and again
+// when somebody with fewer rights joins it; it must be quick. The tools it
+// returns find where they run with [tools.ScopeOf].
+type Toolbox interface {
+	For(ctx context.Context, req ToolRequest) []*agentcore.Tool
+}
+
+// Teller is a [Toolbox] that can say in one line what a call is about: the
+// argument worth showing to people. Empty is nothing worth showing.
+type Teller interface {
+	Tell(tool string, arguments json.RawMessage) string
+}
+
+// ToolRequest is for whom tools are wanted.
+type ToolRequest struct {
+	Session string
+	Channel string
+	Target  channels.Target
+	// Sender has the fewest rights of all whose messages are in the run, and
+	// Role is theirs: [RoleOwner], a granted role, or [RoleGuest].
+	Sender string
+	Role   string
+}
+
+// environment is what the tools of one run work with. Tools are called by
+// several goroutines at once.
+type environment struct {
+	r       *run
+	request ToolRequest
+
+	mu      sync.Mutex
+	allowed map[string]*agentcore.Tool // as the toolbox gave them, by name
+	list    []*agentcore.Tool          // wrapped
+	stale   bool                       // the loop has another list
+	scope   *tools.Scope
+	root    *os.Root
+	rootErr error
+	opened  bool
+}
+
+func (g *Gateway) newEnvironment(r *run, last *inbound) *environment {
+	e := &environment{r: r, request: ToolRequest{Session: r.t.session, Channel: last.Channel, Target: last.Target}}
+	e.request.Role, e.request.Sender = r.who.lowest()
+	e.set()
+	e.stale = false
+	return e
+}
+
+// set asks the toolbox for the tools of the present company.
+func (e *environment) set() {
+	e.allowed, e.list, e.scope = map[string]*agentcore.Tool{}, nil, nil
+	e.stale = true
+	box := e.r.t.g.cfg.Toolbox
+	if box == nil {
+		return
+	}
+	for _, t := range box.For(e.r.t.ctx, e.request) {
+		e.allowed[t.Name] = t
+		wrapped := *t
+		wrapped.Execute = e.execute(t.Name)
+		e.list = append(e.list, &wrapped)
+	}
+}
+
+// update brings the tools in line with who is in the run.
+func (e *environment) update() {
+	role, sender := e.r.who.lowest()
+	if role == e.request.Role && sender == e.request.Sender {
+		return
+	}
+	e.request.Role, e.request.Sender = role, sender
+	e.set()
+}
+
+// refresh reports whether the loop needs the list of tools anew.
+func (e *environment) refresh() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.update()
+	stale := e.stale
+	e.stale = false
+	return stale
+}
+
+func (e *environment) tools() []*agentcore.Tool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return append([]*agentcore.Tool{}, e.list...)
+}
+
+func (e *environment) roleName() string {
+	if e.request.Role == RoleGuest {
+		return "guest"
+	}
+	return e.request.Role
+}
+
+// enter prepares one call: may it run still, and where?
+func (e *environment) enter(name string) (*agentcore.Tool, *tools.Scope, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.update()
+	t, ok := e.allowed[name]
+	if !ok {
+		return nil, nil, fmt.Errorf("%s may not be used any more: somebody without the right to it has joined the conversation", name)
+	}
+	if e.scope == nil {
+		if !e.opened {
+			e.opened = true
+			e.root, e.rootErr = e.r.t.g.cfg.Workspace.open(e.r.t.session, e.request.Role, e.request.Target.Direct)
+			if e.rootErr != nil {
+				e.r.log.Error("the workspace can't be opened", "err", e.rootErr)
+			}
+		}
+		e.scope = &tools.Scope{
+			Session: e.r.t.session, Agent: e.r.t.g.cfg.Agent.Name,
+			Sender: e.request.Sender, Role: e.request.Role, Workspace: e.root,
+		}
+		if e.root != nil {
+			e.scope.Dir = e.root.Name()
+		}
+	}
+	return t, e.scope, nil
+}
+
+// execute wraps a tool: rights, approval, lease, intent, and then the tool.
+func (e *environment) execute(name string) func(context.Context, agentcore.Call, func(agentcore.Update)) (agentcore.Result, error) {
+	return func(ctx context.Context, call agentcore.Call, update func(agentcore.Update)) (agentcore.Result, error) {
+		t, scope, err := e.enter(name)
+		if err != nil {
+			return agentcore.Result{}, err
+		}
+		if approve := e.r.t.g.cfg.Approve; approve != nil {
+			if refusal, err := approve(ctx, scope, t, call); err != nil || refusal != "" {
+				return refused(refusal), err
+			}
+		}
+		if e.r.t.ctx.Err() != nil {
+			return agentcore.Result{}, context.Cause(e.r.t.ctx)
+		}
+		if !t.Idempotent {
+			before, err := e.r.t.lease.Intent(ctx, callKey(e.r.batch, call.ID))
+			if errors.Is(err, store.ErrFenced) {
+				e.r.t.lose(err)
+			}
+			if err != nil {
+				return agentcore.Result{}, err
+			}
+			if before {
+				return refused(interruptedText), nil
+			}
+		}
+		return t.Execute(tools.WithScope(ctx, scope), call, update)
+	}
+}
+
+func refused(text string) agentcore.Result {
+	r := agentcore.TextResult(text)
+	r.IsError = true
+	return r
+}
+
+// describe says in one line what a call does.
+func (e *environment) describe(call *agentcore.ToolCall) string {
+	e.mu.Lock()
+	label := call.Name
+	if t, ok := e.allowed[call.Name]; ok && t.Label != "" {
+		label = t.Label
+	}
+	e.mu.Unlock()
+	if teller, ok := e.r.t.g.cfg.Toolbox.(Teller); ok {
+		if about := teller.Tell(call.Name, call.Arguments); about != "" {
+			return label + ": " + clip(about, 120)
+		}
+	}
+	return label
+}
+
+func (e *environment) close() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.root != nil {
+		_ = e.root.Close() // opened for reading; nothing is lost
+	}
+}

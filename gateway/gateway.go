@@ -1,0 +1,172 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"clawbot/agentcore"
+	"clawbot/channels"
+	"clawbot/channels/reply"
+	"clawbot/store"
+)
+
+// registerTimeout bounds the registration of commands, which nothing waits for.
+const registerTimeout = 30 * time.Second
+
+// Gateway is the bot. Make it with [New] and run it once with [Gateway.Run].
+type Gateway struct {
+	cfg      Config
+	log      *slog.Logger
+	hosts    map[string]*host // by channel name
+	order    []*host
+	dispatch *dispatcher
+	cache    cache
+	ears     ears
+	told     told
+	schemas  agentcore.Schemas
+	ran      atomic.Bool
+}
+
+// New checks cfg and makes a gateway. Nothing is started.
+func New(cfg Config) (*Gateway, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	g := &Gateway{cfg: cfg, log: cfg.Logger, hosts: map[string]*host{}, cache: cache{limit: cfg.CacheBytes}}
+	g.dispatch = newDispatcher(cfg.MaxRuns, g.hold)
+	for _, ch := range cfg.Channels {
+		h := &host{g: g, channel: ch, log: g.log.With("channel", ch.Name()), pacer: reply.NewPacer()}
+		h.setState(false, nil)
+		g.hosts[ch.Name()] = h
+		g.order = append(g.order, h)
+	}
+	return g, nil
+}
+
+// Run receives, answers and takes up what was left, until ctx ends or every
+// channel has. Then runs have Config.Drain to finish; those that don't are
+// handed off, which loses nothing. It returns an error if no channel could go
+// on, or if the store can't be listened to.
+func (g *Gateway) Run(ctx context.Context) error {
+	if g.ran.Swap(true) {
+		return errors.New("gateway: Run was called twice")
+	}
+	unlisten, err := g.listen()
+	if err != nil {
+		return fmt.Errorf("gateway: subscribe to hints: %w", err)
+	}
+	defer unlisten()
+	g.dispatch.start()
+
+	background, end := context.WithCancel(ctx)
+	defer end()
+	var sweeping sync.WaitGroup
+	sweeping.Go(func() { g.sweep(background, g.log) })
+	err = g.receive(ctx)
+	if ctx.Err() == nil && err == nil {
+		// The channels have ended by themselves (a terminal at the end of its
+		// input): what they brought is answered without a deadline.
+		g.finishAll(ctx)
+	}
+	end()
+	sweeping.Wait()
+	return errors.Join(err, g.drain())
+}
+
+// receive runs every channel. One that fails does not end the others.
+func (g *Gateway) receive(ctx context.Context) error {
+	var group errgroup.Group
+	failed := make([]error, len(g.order))
+	for i, h := range g.order {
+		if c, ok := h.channel.(channels.Commander); ok {
+			group.Go(func() error {
+				h.register(ctx, c)
+				return nil
+			})
+		}
+		group.Go(func() error {
+			failed[i] = h.receive(ctx)
+			return nil
+		})
+	}
+	_ = group.Wait() // the goroutines keep their errors in failed
+	for _, err := range failed {
+		if err == nil {
+			return nil
+		}
+	}
+	return errors.Join(failed...)
+}
+
+func (h *host) register(ctx context.Context, c channels.Commander) {
+	ctx, cancel := context.WithTimeout(ctx, registerTimeout)
+	defer cancel()
+	if err := c.RegisterCommands(ctx, Commands()); err != nil && ctx.Err() == nil {
+		h.log.Warn("the platform's command menu was not set", "err", err)
+	}
+}
+
+// finishAll waits until nothing is worked on here, or ctx ends.
+func (g *Gateway) finishAll(ctx context.Context) {
+	for g.dispatch.busy() && sleep(ctx, 5*time.Millisecond) {
+	}
+}
+
+// drain lets runs finish for as long as Config.Drain says, then cuts them. A
+// tool that does not obey its context is left behind after a moment more.
+func (g *Gateway) drain() error {
+	idle := g.dispatch.close()
+	patience := time.NewTimer(g.cfg.Drain)
+	defer patience.Stop()
+	select {
+	case <-idle:
+		return nil
+	case <-patience.C:
+	}
+	g.log.Info("handing off what has not finished")
+	g.dispatch.each((*tenure).cut)
+	patience.Reset(2 * handOffTimeout)
+	select {
+	case <-idle:
+		return nil
+	case <-patience.C:
+		return errors.New("gateway: runs did not end when they were told to; they are taken up again when their leases expire")
+	}
+}
+
+// Channels tells what became of each channel, in the order of Config.Channels.
+func (g *Gateway) Channels() []ChannelState {
+	states := make([]ChannelState, len(g.order))
+	for i, h := range g.order {
+		states[i] = *h.state.Load()
+	}
+	return states
+}
+
+// Active is how many sessions this process is working on.
+func (g *Gateway) Active() int { return g.dispatch.count() }
+
+// Owner is this process's name among those that share the store.
+func (g *Gateway) Owner() string { return g.cfg.Owner }
+
+// sessionInfo describes one session; an unknown one is empty.
+func (g *Gateway) sessionInfo(ctx context.Context, session string) (store.SessionInfo, error) {
+	list, _, err := g.cfg.Store.Archive().Sessions(ctx, session, "", 8)
+	if err != nil {
+		return store.SessionInfo{}, err
+	}
+	for _, s := range list {
+		if s.Session == session { // longer ids may begin alike
+			return s, nil
+		}
+	}
+	return store.SessionInfo{Session: session}, nil
+}

@@ -1,0 +1,158 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"clawbot/store"
+)
+
+// gather drains what a new run is to answer.
+func (t *tenure) gather(queued int) error {
+	cfg := &t.g.cfg.Queue
+	if queued > cfg.Cap {
+		w, err := t.lease.Peek(t.ctx, 0)
+		if err == nil {
+			_, err = t.enforceCap(w)
+		}
+		if err != nil {
+			return t.failed(err)
+		}
+	}
+	switch t.g.cfg.queueMode(t.channel()) {
+	case ModeFollowUp:
+		return t.gatherOne()
+	case ModeCollect:
+		if err := t.settle(); err != nil {
+			return err
+		}
+	}
+	_, err := t.drain(0, 0)
+	return err
+}
+
+// gatherOne drains up to and with the next message that wants an answer.
+func (t *tenure) gatherOne() error {
+	for {
+		got, err := t.drain(1, 0)
+		if err != nil || len(got) == 0 {
+			return err
+		}
+		if !got[0].record.quiet() {
+			t.stillWaiting() // perhaps; the next drain finds out
+			return nil
+		}
+	}
+}
+
+// settle waits, in collect mode, until nobody has written for the debounce
+// window, so that a burst that queued behind a run becomes one turn. A message
+// that is alone and old enough waits no longer, and nothing waits more than
+// three windows.
+func (t *tenure) settle() error {
+	window := t.g.cfg.Queue.Debounce
+	if window == 0 || time.Since(t.began) < time.Millisecond {
+		return nil
+	}
+	for range 3 {
+		w, err := t.lease.Peek(t.ctx, 0)
+		if err != nil {
+			return t.failed(err)
+		}
+		n := len(w.Messages)
+		if n < 2 || len(w.Signals) > 0 {
+			return nil
+		}
+		left := window - time.Since(w.Messages[n-1].At)
+		if left <= 0 || !sleep(t.ctx, left) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// channel is the name of the channel that the session belongs to.
+func (t *tenure) channel() string {
+	if t.tr.last != nil {
+		return t.tr.last.Channel
+	}
+	name, _, _ := strings.Cut(t.session, ":")
+	return name
+}
+
+// enforceCap takes messages beyond the cap out of the queue, tells their
+// senders, and returns what is left.
+func (t *tenure) enforceCap(w store.Waiting) (store.Waiting, error) {
+	var loud []store.Queued
+	for _, q := range w.Messages {
+		if !q.Quiet {
+			loud = append(loud, q)
+		}
+	}
+	excess := len(loud) - t.g.cfg.Queue.Cap
+	if excess <= 0 {
+		return w, nil
+	}
+	reason := fmt.Sprintf("more than %d messages were waiting (queue.cap)", t.g.cfg.Queue.Cap)
+	var err error
+	switch t.g.cfg.Queue.Drop {
+	case dropNew:
+		err = t.bury(loud[len(loud)-excess:], reason, t.droppedNotice("latest", excess))
+	case dropOld:
+		err = t.bury(loud[:excess], reason, t.droppedNotice("oldest", excess))
+	default:
+		if err = t.summarize(loud[:excess]); err == nil {
+			err = t.bury(loud[:excess], reason+"; shortened into one entry",
+				fmt.Sprintf("More than %d messages are waiting for me, so I shortened the oldest %d into one note.", t.g.cfg.Queue.Cap, excess))
+		}
+	}
+	if err != nil {
+		return w, err
+	}
+	w, err = t.lease.Peek(t.ctx, 0)
+	return w, t.failed(err)
+}
+
+func (t *tenure) droppedNotice(which string, n int) string {
+	return fmt.Sprintf("More than %d messages are waiting for me, so I dropped the %s %d. Please send what still matters again when I have answered.", t.g.cfg.Queue.Cap, which, n)
+}
+
+// summarize writes one entry that stands for messages that are dropped.
+func (t *tenure) summarize(dropped []store.Queued) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%sthe queue was full; of these %d messages only the beginnings were kept%s", markOpen, len(dropped), markClose)
+	var note *inbound
+	for _, q := range dropped {
+		r, err := decodeInbound(q.Data)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "\n%s%s · %s%s %s", markOpen, displayName(r.Sender.Name), displayName(r.Sender.ID), markClose,
+			unmark.Replace(strings.ReplaceAll(clip(r.Text, 160), "\n", " ")))
+		if note == nil || note.Role == RoleOwner {
+			note = r
+		}
+	}
+	if note == nil {
+		return errors.New("nothing to summarize")
+	}
+	first, last := dropped[0], dropped[len(dropped)-1]
+	id := fmt.Sprintf("dropped-%d-%d", first.Position, last.Position)
+	r := &inbound{V: recordVersion, ID: newID(), Event: id, Kind: kindDropped, Channel: note.Channel, Target: note.Target,
+		Sender: note.Sender, Role: note.Role, Room: note.Room, Text: b.String(), At: time.Now()}
+	data, err := encode(r)
+	if err != nil {
+		return err
+	}
+	e := store.Entry{ID: id, Kind: store.KindUser, Data: data, Position: t.tr.tail, Inbox: -1}
+	if err := t.lease.Append(t.ctx, t.tr.tail, []store.Entry{e}); err != nil {
+		return t.failed(err)
+	}
+	r.position = t.tr.tail
+	t.tr.addUser(r)
+	t.tr.bytes += int64(len(data)) + entryCost
+	t.tr.tail++
+	return nil
+}

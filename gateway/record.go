@@ -1,0 +1,171 @@
+package gateway
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"clawbot/agentcore"
+	"clawbot/channels"
+	"clawbot/store"
+)
+
+// recordVersion is written into everything that the gateway stores. A process
+// that meets a newer one leaves the session to whoever understands it.
+const recordVersion = 1
+
+// newID returns a ULID: unique, and sortable by creation.
+func newID() string { return ulid.Make().String() }
+
+// inbound is a person's message as it waits in the inbox and, moved by Drain,
+// stands in the transcript.
+type inbound struct {
+	V int `json:"v"`
+	// ID follows the message through every log line and is the id of its
+	// message in the transcript.
+	ID    string     `json:"id"`
+	Event string     `json:"event"`
+	Key   string     `json:"key,omitempty"`
+	Kind  recordKind `json:"kind,omitempty"`
+
+	Channel string          `json:"channel"`
+	Target  channels.Target `json:"target"`
+	Sender  channels.Sender `json:"sender"`
+	Role    string          `json:"role,omitempty"`
+
+	Text        string                `json:"text,omitempty"`
+	Attachments []channels.Attachment `json:"attachments,omitempty"`
+	Quote       string                `json:"quote,omitempty"`
+	Room        string                `json:"room,omitempty"`
+	Overheard   []overheard           `json:"overheard,omitempty"`
+	At          time.Time             `json:"at"`
+
+	// changed is set for an edit or deletion whose original had left the inbox.
+	changed bool
+	// position in the transcript.
+	position int64
+}
+
+// recordKind tells inbound records apart; the zero value is a message.
+type recordKind string
+
+const (
+	kindEdit    recordKind = "edit"
+	kindDelete  recordKind = "delete"
+	kindDropped recordKind = "dropped" // stands for messages beyond the cap
+)
+
+// quiet says that the record alone is no reason to run: it changes a message
+// that was answered, or is being answered, already.
+func (r *inbound) quiet() bool { return r.changed }
+
+// signal is what does not wait behind messages.
+type signal struct {
+	V       int             `json:"v"`
+	ID      string          `json:"id"`
+	Kind    signalKind      `json:"kind"`
+	Channel string          `json:"channel"`
+	Target  channels.Target `json:"target"`
+	Sender  channels.Sender `json:"sender"`
+}
+
+type signalKind string
+
+const (
+	signalStop  signalKind = "stop"
+	signalReset signalKind = "reset"
+)
+
+// payload is what an assistant, tool result, note or summary entry holds.
+type payload struct {
+	V       int                `json:"v"`
+	Run     string             `json:"run,omitempty"`
+	Message *agentcore.Message `json:"m,omitempty"`
+	Note    *note              `json:"note,omitempty"`
+	Summary string             `json:"summary,omitempty"`
+	// Last is, in a summary, the latest message before it: where answers go.
+	Last *inbound `json:"last,omitempty"`
+}
+
+// note is an event of the session that people see in its history.
+type note struct {
+	Kind noteKind `json:"kind"`
+	Text string   `json:"text,omitempty"` // as it was told, Markdown
+	// Final covers every message before it that had no answer yet.
+	Final bool `json:"final,omitempty"`
+}
+
+type noteKind string
+
+const (
+	noteStopped noteKind = "stopped"
+	noteFailed  noteKind = "failed"
+	noteEnded   noteKind = "ended"   // a run that ended without a closing text
+	noteResumed noteKind = "resumed" // an answer broke off; the next one goes on
+)
+
+// decodeInbound reads a drained message or one that waits.
+func decodeInbound(data []byte) (*inbound, error) {
+	var r inbound
+	if err := json.Unmarshal(data, &r); err != nil {
+		return nil, fmt.Errorf("decode an inbox record: %w", err)
+	}
+	if r.V > recordVersion {
+		return nil, newerError(r.V)
+	}
+	return &r, nil
+}
+
+func decodeSignal(data []byte) (*signal, error) {
+	var r signal
+	if err := json.Unmarshal(data, &r); err != nil {
+		return nil, fmt.Errorf("decode a signal: %w", err)
+	}
+	if r.V > recordVersion {
+		return nil, newerError(r.V)
+	}
+	return &r, nil
+}
+
+func decodePayload(data []byte) (*payload, error) {
+	var p payload
+	if err := json.Unmarshal(data, &p); err != nil {
+		return nil, fmt.Errorf("decode a transcript entry: %w", err)
+	}
+	if p.V > recordVersion {
+		return nil, newerError(p.V)
+	}
+	return &p, nil
+}
+
+// newerError is returned for what a later version of this program wrote.
+type newerError int
+
+func (e newerError) Error() string {
+	return fmt.Sprintf("written by a newer clawbot (record version %d, this one reads up to %d): update this replica", int(e), recordVersion)
+}
+
+// encode never fails for the types above, but a message may hold raw JSON that
+// a tool made up.
+func encode(v any) ([]byte, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encode %T: %w", v, err)
+	}
+	return data, nil
+}
+
+// userRecord reads a user entry and settles whether it changes a message that
+// had left the inbox: an edit that found its original queued took its place and
+// is a message like any other.
+func userRecord(e store.Entry) (*inbound, error) {
+	r, err := decodeInbound(e.Data)
+	if err != nil {
+		return nil, err
+	}
+	r.position = e.Position
+	r.changed = (r.Kind == kindEdit || r.Kind == kindDelete) && e.ID == r.Event
+	return r, nil
+}

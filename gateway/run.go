@@ -1,0 +1,395 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"clawbot/agentcore"
+	"clawbot/store"
+)
+
+// What a run has shown so far, which decides what a message that comes right
+// after its first one does.
+const (
+	showsNothing int32 = iota // the model is asked, and may be asked again
+	showsText                 // a person has seen something, or a tool may have run
+	asksAgain                 // given up in favour of a request with the new message
+)
+
+// run is one answer: the loop over what is pending, recorded as it goes and
+// delivered as one reply.
+type run struct {
+	t    *tenure
+	id   string
+	host *host
+	mode string
+	log  *slog.Logger
+
+	ctx    context.Context // ends the loop
+	stop   context.CancelCauseFunc
+	began  time.Time
+	state  atomic.Int32
+	out    *delivery
+	env    *environment
+	who    company
+	batch  string // id of the message whose calls run
+	peeked int64  // inbox position up to which messages were shown to the loop, but not drained
+	kept   []*agentcore.Message
+
+	compacted bool
+	turns     int
+	usage     agentcore.Usage
+}
+
+// newRun prepares an answer to what is pending.
+func (t *tenure) newRun() (*run, error) {
+	last := t.tr.last
+	if last == nil {
+		return nil, errors.New("the transcript does not say who is to be answered")
+	}
+	h := t.g.hosts[last.Channel]
+	if h == nil {
+		return nil, fmt.Errorf("channel %q: %w", last.Channel, errNoChannel)
+	}
+	r := &run{t: t, id: newID(), host: h, mode: t.g.cfg.queueMode(last.Channel), began: time.Now()}
+	if t.resume.run != "" {
+		r.id = t.resume.run
+	}
+	r.log = t.log.With("run", r.id, "msg", last.ID)
+	r.ctx, r.stop = context.WithCancelCause(t.ctx)
+	r.who.add(t.tr.pending...)
+	if len(t.tr.pending) == 0 {
+		r.who.add(last)
+	}
+	r.env = t.g.newEnvironment(r, last)
+	return r, nil
+}
+
+// errNoChannel is returned for a session of a channel that is not configured.
+var errNoChannel = errors.New("not configured in this process")
+
+// cancel ends the run from outside; the first cause counts.
+func (r *run) cancel(cause error) {
+	r.stop(cause)
+	if errors.Is(cause, errHandOff) && r.out != nil {
+		r.out.cut()
+	}
+}
+
+func (r *run) cause() error {
+	if r.ctx.Err() == nil {
+		return nil
+	}
+	return context.Cause(r.ctx)
+}
+
+// arrived is told of a new message. While nothing was shown, within the
+// debounce window, the model is asked again with both; in interrupt mode the
+// run ends in favour of the new message at any time.
+func (r *run) arrived(sender string) {
+	if r.mode != ModeSteer && r.mode != ModeInterrupt || !r.who.maySteer(r.t.g.cfg.Queue.SteerBy, sender) {
+		return
+	}
+	early := r.mode == ModeInterrupt || time.Since(r.began) < r.t.g.cfg.Queue.Debounce
+	switch {
+	case early && r.state.CompareAndSwap(showsNothing, asksAgain):
+		r.stop(errGather)
+	case r.mode == ModeInterrupt:
+		r.stop(errInterrupt)
+	}
+}
+
+// shows notes that something of the answer is visible or takes effect, and
+// reports false if the run has been given up just before.
+func (r *run) shows() bool {
+	return r.state.CompareAndSwap(showsNothing, showsText) || r.state.Load() == showsText
+}
+
+// answer runs the loop until nothing is pending.
+func (t *tenure) answer() error {
+	if n := len(t.tr.messages); n > 0 && t.tr.messages[n-1].Role == agentcore.RoleAssistant {
+		if err := t.note("", newID(), note{Kind: noteResumed}); err != nil {
+			return err
+		}
+	}
+	r, err := t.newRun()
+	if err != nil {
+		return err
+	}
+	if !t.begin(r) {
+		r.stop(nil)
+		return nil
+	}
+	defer t.end()
+	defer r.env.close()
+	r.out = t.g.newDelivery(r, t.resume.state)
+	defer r.out.close()
+	defer r.stop(nil)
+	r.out.begin(t.resume.said, t.tr.pending)
+	t.resume = resumption{}
+	r.log.Info("run started", "messages", len(t.tr.pending), "role", r.env.roleName())
+	return r.conclude(r.loop())
+}
+
+// loop ranges over runs of the agent loop until one has ended for good. It
+// returns why that failed, if it did.
+func (r *run) loop() error {
+	for {
+		l := r.newLoop()
+		err := r.follow(l)
+		for e, ok := errors.AsType[*agentcore.Error](err); ok && r.compact(l, e); e, ok = errors.AsType[*agentcore.Error](err) {
+			err = r.follow(l)
+		}
+		if r.state.Load() != asksAgain || r.t.ctx.Err() != nil {
+			return err
+		}
+		if again, err := r.askAgain(); !again {
+			return err
+		}
+	}
+}
+
+func (r *run) newLoop() *agentcore.Loop {
+	cfg := &r.t.g.cfg
+	last := r.t.tr.last
+	return agentcore.New(agentcore.Config{
+		Model:            cfg.Model,
+		System:           cfg.systemPrompt(r.host.channel.Name(), last.Target, last.Room),
+		Messages:         r.t.tr.messages,
+		Tools:            r.env.tools(),
+		Session:          r.t.session,
+		MaxTokens:        cfg.Agent.MaxTokens,
+		Temperature:      cfg.Agent.Temperature,
+		Thinking:         cfg.thinking(),
+		MaxIterations:    cfg.Loop.MaxIterations,
+		NoLimitSummary:   cfg.Loop.NoLimitSummary,
+		Timeout:          cfg.Loop.Timeout,
+		ToolExecution:    cfg.toolExecution(),
+		MaxParallelTools: cfg.Loop.MaxParallelTools,
+		Schemas:          &r.t.g.schemas,
+		ConvertToLLM:     func(messages []*agentcore.Message) []*agentcore.Message { return messages },
+		SteeringMessages: r.steering,
+		PrepareNextTurn:  r.prepareNextTurn,
+		Logger:           r.log,
+	})
+}
+
+// follow ranges over the loop's events. Whatever must be durable is, before
+// the loop goes on. It returns an *agentcore.Error if the loop ended with one,
+// errGather if it was given up, and otherwise what the store said.
+func (r *run) follow(l *agentcore.Loop) error {
+	for ev, err := range l.Continue(r.ctx) {
+		if err != nil {
+			return fmt.Errorf("run: %w", err)
+		}
+		if r.state.Load() == asksAgain {
+			return errGather
+		}
+		if r.t.g.cfg.Observe != nil {
+			r.t.g.cfg.Observe(r.t.session, ev)
+		}
+		if err := r.handle(&ev); err != nil {
+			return err
+		}
+		if ev.Type == agentcore.AgentEnd && ev.Err != nil {
+			return ev.Err
+		}
+	}
+	return nil
+}
+
+// askAgain takes in what has come and readies the run for another request. It
+// reports false if the run is ended for another reason.
+func (r *run) askAgain() (bool, error) {
+	r.t.mu.Lock()
+	ended := r.t.stop || r.t.closing
+	if !ended {
+		r.ctx, r.stop = context.WithCancelCause(r.t.ctx)
+		r.state.Store(showsNothing)
+	}
+	r.t.mu.Unlock()
+	if ended {
+		return false, errGather
+	}
+	_, err := r.take()
+	r.kept = nil // the next loop begins with all there is
+	return err == nil, err
+}
+
+func (r *run) handle(ev *agentcore.Event) error {
+	switch ev.Type {
+	case agentcore.MessageStart:
+		if ev.Message.Role == agentcore.RoleAssistant {
+			r.out.openMessage()
+		} else if ev.Message.Role == agentcore.RoleUser {
+			return r.injected()
+		}
+	case agentcore.MessageUpdate:
+		return r.delta(&ev.Delta)
+	case agentcore.MessageEnd:
+		return r.finished(ev.Message)
+	case agentcore.ToolStart:
+		r.out.toolStart(ev.Call, r.env.describe(ev.Call))
+	case agentcore.ToolUpdate:
+		r.out.toolUpdate(ev.Call, ev.Update)
+	case agentcore.ToolEnd:
+		r.out.toolEnd(ev.Call, ev.Result)
+	}
+	return nil
+}
+
+func (r *run) delta(ev *agentcore.StreamEvent) error {
+	switch ev.Type {
+	case agentcore.StreamText:
+		if !r.shows() {
+			return errGather
+		}
+		r.out.text(ev.Index, ev.Delta)
+	case agentcore.StreamThinking:
+		r.out.thinking()
+	case agentcore.StreamRestart:
+		r.out.restart()
+	}
+	return nil
+}
+
+// finished records a message that the loop has ended, unless it is one that
+// Drain has written.
+func (r *run) finished(m *agentcore.Message) error {
+	switch m.Role {
+	case agentcore.RoleAssistant:
+		return r.finishedAssistant(m)
+	case agentcore.RoleToolResult:
+		return r.record(store.Entry{Kind: store.KindToolResult, Closes: callKey(r.batch, m.ToolCallID)}, m)
+	}
+	return nil
+}
+
+func (r *run) finishedAssistant(m *agentcore.Message) error {
+	r.turns++
+	r.usage = r.usage.Add(m.Usage)
+	r.out.closeMessage(m)
+	e := store.Entry{Kind: store.KindAssistant}
+	switch m.Stop {
+	case agentcore.StopAborted, agentcore.StopError:
+		// Kept for what was shown of it. A process that ends leaves nothing:
+		// whoever comes next asks the model again.
+		if m.Text() == "" || errors.Is(r.cause(), errHandOff) {
+			return nil
+		}
+	case agentcore.StopToolUse:
+		if !r.shows() {
+			return errGather
+		}
+		r.batch = m.ID
+		for _, c := range m.ToolCalls() {
+			e.Opens = append(e.Opens, callKey(m.ID, c.ID))
+		}
+	default:
+		if !r.shows() {
+			return errGather
+		}
+	}
+	return r.record(e, m)
+}
+
+// record appends a message of the loop.
+func (r *run) record(e store.Entry, m *agentcore.Message) error {
+	e.ID = m.ID
+	if err := r.t.append(e, &payload{V: recordVersion, Run: r.id, Message: m}); err != nil {
+		return err
+	}
+	r.out.recorded(m, r.t.tr.tail)
+	return nil
+}
+
+// append writes one entry at the tail and adds it to the transcript in memory.
+func (t *tenure) append(e store.Entry, p *payload) error {
+	data, err := encode(p)
+	if err != nil {
+		return err
+	}
+	e.Data, e.Inbox = data, -1
+	if err := t.lease.Append(t.ctx, t.tr.tail, []store.Entry{e}); err != nil {
+		if errors.Is(err, store.ErrFenced) {
+			t.lose(err)
+		}
+		return err
+	}
+	t.tr.addPayload(e, p)
+	t.tr.bytes += int64(len(data)) + entryCost
+	t.tr.tail++
+	return nil
+}
+
+// note appends an event of the session.
+func (t *tenure) note(run, id string, n note) error {
+	if t.tr.noted == id {
+		return nil // written by the tenure before
+	}
+	return t.append(store.Entry{Kind: store.KindNote, ID: id}, &payload{V: recordVersion, Run: run, Note: &n})
+}
+
+// conclude ends the answer: what is still owed is said, recorded and delivered.
+func (r *run) conclude(failed error) error {
+	t := r.t
+	cause := r.cause()
+	e, isAgent := errors.AsType[*agentcore.Error](failed)
+	var end runEnd
+	switch {
+	case t.ctx.Err() != nil:
+		return context.Cause(t.ctx)
+	case errors.Is(cause, errHandOff):
+		return nil
+	case errors.Is(cause, errStopped):
+		if err := t.dealWithSignals(r); err != nil {
+			return err
+		}
+		end.text = stoppedText
+	case errors.Is(cause, errInterrupt), errors.Is(failed, errGather):
+	case failed != nil && !isAgent:
+		return failed
+	case e != nil:
+		text, err := r.failed(e)
+		if err != nil {
+			return err
+		}
+		end.err = text
+	case t.tr.unfinished:
+		if err := t.note(r.id, newID(), note{Kind: noteEnded, Final: true}); err != nil {
+			return err
+		}
+	}
+	r.out.finish(end)
+	r.log.Info("run finished", "turns", r.turns, "input", r.usage.Input, "cached", r.usage.CacheRead,
+		"output", r.usage.Output, "took", time.Since(r.began).Round(time.Millisecond))
+	return nil
+}
+
+// failed tells the person why there is no answer, and the operator what to do.
+func (r *run) failed(e *agentcore.Error) (text string, err error) {
+	r.log.Error("run failed", "class", string(e.Class), "status", e.Status, "err", e)
+	text = e.UserMessage()
+	if e.Class == agentcore.ErrContextOverflow {
+		text = "This conversation has grown longer than the model can take. Send /new to start a fresh one; what we said stays in the history."
+	}
+	if err := r.t.note(r.id, newID(), note{Kind: noteFailed, Text: text, Final: true}); err != nil {
+		return "", err
+	}
+	r.out.remark("⚠️ " + text)
+	return text, nil
+}
+
+// rawMessage encodes m for live events.
+func rawMessage(m *agentcore.Message) json.RawMessage {
+	data, err := json.Marshal(m)
+	if err != nil {
+		return nil
+	}
+	return data
+}

@@ -1,0 +1,138 @@
+package gateway
+
+import "clawbot/store"
+
+const (
+	stoppedText = "⏹ Stopped."
+	idleText    = "There is nothing to stop: I am not working on anything here."
+	resetText   = "Started a new conversation."
+)
+
+// dealWithSignals does what waiting signals ask. r is the run that was ended
+// for them, nil if there was none. Messages that were sent before a signal enter
+// the transcript as context that the stop covers; later ones are answered.
+func (t *tenure) dealWithSignals(r *run) error {
+	w, err := t.lease.Peek(t.ctx, 0)
+	if err != nil {
+		return t.failed(err)
+	}
+	for i := range w.Signals {
+		if err := t.dealWith(&w.Signals[i], &w, r); err != nil {
+			return err
+		}
+		r = nil // the first one has ended it
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if n := len(w.Signals); n > 0 {
+		t.before = w.Signals[n-1].Position + 1
+	}
+	t.stop = false
+	t.queued = countLoud(w.Messages)
+	t.waiting = t.waiting || t.queued > 0
+	return nil
+}
+
+func (t *tenure) dealWith(q *store.Queued, w *store.Waiting, r *run) error {
+	sig, err := decodeSignal(q.Data)
+	if err != nil {
+		return err
+	}
+	if err := t.closeCalls(false); err != nil {
+		return err
+	}
+	if err := t.coverBefore(q.Tail, w); err != nil {
+		return err
+	}
+	stopped := t.tr.unfinished || r != nil
+	if stopped {
+		n := note{Kind: noteStopped, Text: stoppedText, Final: true}
+		if err := t.note(t.answering(r), "stop-"+sig.ID, n); err != nil {
+			return err
+		}
+	}
+	if sig.Kind == signalReset {
+		if err := t.reset(sig); err != nil {
+			return err
+		}
+	}
+	if _, err := t.lease.Peek(t.ctx, q.Position+1); err != nil {
+		return t.failed(err)
+	}
+	t.log.Info("signal obeyed", "msg", sig.ID, "command", string(sig.Kind), "stopped", stopped)
+	t.confirm(sig, stopped, r)
+	return nil
+}
+
+// answering is the run whose reply a stop ends: the present one, or one that
+// was taken over and had shown something.
+func (t *tenure) answering(r *run) string {
+	if r != nil {
+		return r.id
+	}
+	return t.resume.run
+}
+
+// coverBefore drains the messages that were sent before the signal.
+func (t *tenure) coverBefore(tail int64, w *store.Waiting) error {
+	n := 0
+	for n < len(w.Messages) && w.Messages[n].Position < tail {
+		n++
+	}
+	if n == 0 {
+		return nil
+	}
+	w.Messages = w.Messages[n:]
+	_, err := t.drain(0, tail)
+	return err
+}
+
+// reset begins a new conversation: a compaction with an empty summary.
+func (t *tenure) reset(sig *signal) error {
+	last := t.tr.last
+	data, err := encode(&payload{V: recordVersion, Last: last})
+	if err != nil {
+		return err
+	}
+	at := t.tr.tail
+	summary := store.Entry{Kind: store.KindSummary, ID: "reset-" + sig.ID, Data: data}
+	if err := t.lease.Compact(t.ctx, at, summary, at); err != nil {
+		return t.failed(err)
+	}
+	entries, err := t.lease.Load(t.ctx, 0)
+	if err != nil {
+		return t.failed(err)
+	}
+	return t.tr.load(entries)
+}
+
+// confirm says what the signal did: as the end of the reply it stopped, or as
+// an answer of its own.
+func (t *tenure) confirm(sig *signal, stopped bool, r *run) {
+	reset := sig.Kind == signalReset
+	switch {
+	case r != nil:
+		r.out.remark(stoppedText)
+	case stopped && t.resume.run != "":
+		if h := t.g.hosts[sig.Channel]; h != nil {
+			d := t.g.deliver(t, h, sig.Target, t.resume.run, t.resume.state)
+			d.begin(t.resume.said, nil)
+			d.remark(stoppedText)
+			d.finish(runEnd{text: stoppedText})
+			d.close()
+		}
+	case stopped && !reset:
+		t.tell(sig.Channel, sig.Target, sig.Sender, stoppedText)
+	case !reset:
+		t.tell(sig.Channel, sig.Target, sig.Sender, idleText)
+	}
+	if stopped {
+		t.resume = resumption{}
+	}
+	if reset {
+		if h := t.g.hosts[sig.Channel]; h != nil {
+			t.g.live(h.channel, t.session).reset(t.tr.tail)
+		}
+		t.tell(sig.Channel, sig.Target, sig.Sender, resetText)
+	}
+}

@@ -1,0 +1,217 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"clawbot/agentcore"
+	"clawbot/store"
+)
+
+// steering gives the loop the messages that came while it worked. The loop asks
+// between turns, and between the calls of a sequential batch; the answer costs
+// nothing unless something is known to wait.
+func (r *run) steering(context.Context) ([]*agentcore.Message, error) {
+	if r.state.Load() == asksAgain {
+		return nil, nil // this loop is given up; the next one takes them
+	}
+	if len(r.t.tr.open) > 0 {
+		return r.preview()
+	}
+	return r.take()
+}
+
+// take drains what may steer this run.
+func (r *run) take() ([]*agentcore.Message, error) {
+	t := r.t
+	waiting, queued := t.takeWaiting()
+	if !waiting {
+		return nil, nil
+	}
+	before := int64(0)
+	if r.mustChoose(queued) {
+		w, err := t.lease.Peek(t.ctx, 0)
+		if err == nil && countLoud(w.Messages) > t.g.cfg.Queue.Cap {
+			w, err = t.enforceCap(w)
+		}
+		if err != nil {
+			return nil, t.failed(err)
+		}
+		chosen, left := r.choose(w.Messages)
+		if left {
+			defer t.stillWaiting()
+		}
+		if len(chosen) == 0 {
+			return nil, nil
+		}
+		before = chosen[len(chosen)-1].Position + 1
+	}
+	return r.drainUpTo(before)
+}
+
+// drainUpTo moves messages into the transcript and returns what the model is to
+// see of them now: remarks on messages that were answered long ago wait for the
+// next one that matters.
+func (r *run) drainUpTo(before int64) ([]*agentcore.Message, error) {
+	drained, err := r.t.drain(0, before)
+	if err != nil {
+		return nil, err
+	}
+	loud := false
+	for _, d := range drained {
+		r.kept = append(r.kept, d.message)
+		r.out.entered(d.record)
+		if !d.record.quiet() {
+			r.who.add(d.record)
+			loud = true
+		} else if r.who.answers(d.record.Key) {
+			loud = true
+		}
+	}
+	if !loud {
+		return nil, nil
+	}
+	messages := r.kept
+	r.kept = nil
+	return messages, nil
+}
+
+// preview shows the loop what waits while calls are open and nothing can be
+// drained. The loop answers the calls that are left, then injects the messages;
+// that is when they are drained.
+func (r *run) preview() ([]*agentcore.Message, error) {
+	t := r.t
+	if r.peeked > 0 {
+		return nil, nil
+	}
+	if waiting, _ := t.takeWaiting(); !waiting {
+		return nil, nil
+	}
+	defer t.stillWaiting()
+	w, err := t.lease.Peek(t.ctx, 0)
+	if err != nil {
+		return nil, t.failed(err)
+	}
+	chosen, _ := r.choose(w.Messages)
+	var messages []*agentcore.Message
+	for _, q := range chosen {
+		rec, err := decodeInbound(q.Data)
+		if err != nil {
+			return nil, err
+		}
+		rec.changed = q.Quiet
+		if rec.quiet() && !r.who.answers(rec.Key) {
+			continue
+		}
+		messages = append(messages, rec.message())
+	}
+	if len(messages) > 0 {
+		r.peeked = chosen[len(chosen)-1].Position + 1
+	}
+	return messages, nil
+}
+
+// injected is called when the loop shows messages to the model. What it was
+// given before it could be drained is drained now.
+func (r *run) injected() error {
+	r.out.freeze()
+	if r.peeked == 0 {
+		return nil
+	}
+	before := r.peeked
+	r.peeked = 0
+	_, err := r.drainUpTo(before)
+	r.kept = nil
+	return err
+}
+
+// mustChoose reports whether some of what waits may have to stay behind.
+func (r *run) mustChoose(queued int) bool {
+	cfg := &r.t.g.cfg.Queue
+	return r.mode == ModeFollowUp || r.mode == ModeCollect || queued > cfg.Cap ||
+		!r.who.isDirect() && cfg.SteerBy != steerAnyone
+}
+
+// choose returns the messages at the front of the queue that may enter this
+// run, and whether others stay behind. Order is kept: nobody overtakes.
+func (r *run) choose(waiting []store.Queued) (chosen []store.Queued, left bool) {
+	for i, q := range waiting {
+		if !r.maySee(&q) {
+			return waiting[:i], countLoud(waiting[i:]) > 0
+		}
+	}
+	return waiting, false
+}
+
+func (r *run) maySee(q *store.Queued) bool {
+	if q.Quiet {
+		return true
+	}
+	if r.mode == ModeFollowUp || r.mode == ModeCollect {
+		return false
+	}
+	rec, err := decodeInbound(q.Data)
+	return err == nil && r.who.maySteer(r.t.g.cfg.Queue.SteerBy, rec.Sender.ID)
+}
+
+func countLoud(waiting []store.Queued) int {
+	n := 0
+	for i := range waiting {
+		if !waiting[i].Quiet {
+			n++
+		}
+	}
+	return n
+}
+
+// prepareNextTurn takes tools away when somebody with fewer rights has joined.
+func (r *run) prepareNextTurn(context.Context, agentcore.Turn) (*agentcore.NextTurn, error) {
+	if !r.env.refresh() {
+		return nil, nil
+	}
+	return &agentcore.NextTurn{Tools: r.env.tools()}, nil
+}
+
+// stillWaiting remembers that messages were left in the inbox.
+func (t *tenure) stillWaiting() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.waiting = true
+}
+
+// failed notes that a call to the store failed: a fenced tenure is over.
+func (t *tenure) failed(err error) error {
+	if errors.Is(err, store.ErrFenced) {
+		t.lose(err)
+	}
+	return err
+}
+
+// drained is a message that has just entered the transcript.
+type drained struct {
+	record  *inbound
+	message *agentcore.Message
+}
+
+// drain moves messages from the inbox into the transcript: up to max (0: all)
+// of those before an inbox position (0: any).
+func (t *tenure) drain(max int, before int64) ([]drained, error) {
+	entries, err := t.lease.Drain(t.ctx, t.tr.tail, max, before)
+	if err != nil {
+		return nil, t.failed(err)
+	}
+	out := make([]drained, 0, len(entries))
+	for _, e := range entries {
+		rec, err := userRecord(e)
+		if err != nil {
+			return nil, fmt.Errorf("entry %d: %w", e.Position, err)
+		}
+		m := t.tr.addUser(rec)
+		t.tr.tail = e.Position + 1
+		t.tr.bytes += int64(len(e.Data)) + entryCost
+		out = append(out, drained{rec, m})
+		t.log.Debug("message drained", "msg", rec.ID, "position", e.Position)
+	}
+	return out, nil
+}

@@ -1,0 +1,350 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"clawbot/store"
+)
+
+// Why a run or a tenure is ended from outside.
+var (
+	errLost      = errors.New("the session's lease is lost or can't be trusted any more")
+	errStopped   = errors.New("stopped by a person")
+	errInterrupt = errors.New("interrupted by a newer message")
+	errGather    = errors.New("asked again together with a message that came right after")
+	errHandOff   = errors.New("handed off: this process is ending")
+)
+
+const (
+	// handOffTimeout bounds the last call of a tenure.
+	handOffTimeout = 3 * time.Second
+	// retryAfter is when a session that failed here is looked at again.
+	retryAfter = 5 * time.Second
+	// retryNewer is when a session is looked at again that this version of the
+	// program can't read, or whose channel it doesn't have.
+	retryNewer = time.Minute
+)
+
+// tenure is one process's time with one session: from Acquire to
+// ReleaseIfEmpty. work runs on one goroutine, watch on another; what both touch
+// is below mu.
+type tenure struct {
+	session string
+	slot    bool // counts against the cap; guarded by the dispatcher
+	began   time.Time
+
+	g      *Gateway
+	log    *slog.Logger
+	lease  store.Lease
+	tr     *transcript
+	ctx    context.Context // ends when the lease can't be trusted
+	lose   context.CancelCauseFunc
+	rouse  chan struct{} // wakes watch; capacity 1
+	resume resumption    // what an earlier tenure left behind
+
+	mu      sync.Mutex
+	dirty   bool // poked since the last attempt to release
+	look    bool // something is known to wait, but not what
+	waiting bool // messages wait
+	queued  int  // how many, as last heard
+	stop    bool // a signal waits
+	// before is the position below which signals are dealt with.
+	before  int64
+	closing bool // the process is ending
+	run     *run
+}
+
+func newTenure(h hint, slot bool) *tenure {
+	t := &tenure{session: h.session, slot: slot, began: time.Now(), rouse: make(chan struct{}, 1)}
+	t.poke(h)
+	t.dirty = false
+	return t
+}
+
+// poke tells the tenure that something came. It is called by any goroutine and
+// never waits.
+func (t *tenure) poke(h hint) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.dirty = true
+	if h.lane == store.Signals || h.look {
+		t.look = true
+		select {
+		case t.rouse <- struct{}{}:
+		default:
+		}
+	}
+	if h.lane == store.Messages {
+		t.waiting = true
+		t.queued = max(t.queued, h.waiting)
+		if t.run != nil {
+			t.run.arrived(h.sender)
+		}
+	}
+}
+
+func (t *tenure) poked() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.dirty
+}
+
+// observe takes in what the store says is waiting, which may be a moment old.
+func (t *tenure) observe(w store.Waiting) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, s := range w.Signals {
+		if s.Position >= t.before {
+			t.stop = true
+		}
+	}
+	n := 0
+	for _, m := range w.Messages {
+		if !m.Quiet {
+			n++
+		}
+	}
+	t.queued = n
+	t.waiting = t.waiting || n > 0
+	if t.stop && t.run != nil {
+		t.run.cancel(errStopped)
+	}
+	if n > 0 && t.run != nil {
+		t.run.arrived("")
+	}
+}
+
+// wantsLook reports, once, whether the lanes must be looked at.
+func (t *tenure) wantsLook() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	look := t.look || t.stop
+	t.look, t.stop = false, false
+	return look
+}
+
+// takeWaiting reports, once, whether messages are known to wait.
+func (t *tenure) takeWaiting() (bool, int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	w, n := t.waiting, t.queued
+	t.waiting, t.queued = false, 0
+	return w, n
+}
+
+// cut ends the tenure's run, to be taken up by another process.
+func (t *tenure) cut() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closing = true
+	if t.run != nil {
+		t.run.cancel(errHandOff)
+	}
+}
+
+// begin makes r the run that pokes and signals act on. It reports false when a
+// signal came before that.
+func (t *tenure) begin(r *run) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.stop || t.look || t.closing {
+		return false
+	}
+	t.run = r
+	return true
+}
+
+func (t *tenure) end() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.run = nil
+}
+
+func (t *tenure) ending() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.closing
+}
+
+// end says how a tenure ends.
+type ending struct {
+	// released: there is nothing left to do.
+	released bool
+	// again: there is, and it shall get another turn here after others had
+	// theirs.
+	again bool
+	delay time.Duration
+}
+
+// hold works on a session from Acquire to release.
+func (g *Gateway) hold(t *tenure) {
+	again := false
+	defer func() { g.dispatch.finish(t, again) }()
+	t.g = g
+	t.log = g.log.With("session", t.session)
+	ctx, cancel := context.WithTimeout(context.Background(), g.cfg.LeaseTTL)
+	lease, err := g.cfg.Store.Acquire(ctx, t.session, g.cfg.Owner, g.cfg.LeaseTTL)
+	cancel()
+	if held, ok := errors.AsType[*store.HeldError](err); ok {
+		t.log.Debug("held by another", "owner", held.Owner)
+		g.wake(context.Background(), held.Owner, hint{session: t.session, look: true, lane: t.firstLane()})
+		return
+	}
+	if err != nil {
+		t.log.Error("the session can't be taken; the sweep will try again", "err", err)
+		return
+	}
+	t.lease = lease
+	t.ctx, t.lose = context.WithCancelCause(context.Background())
+	stop := t.watch()
+	end, err := t.work()
+	stop()
+	t.lose(nil)
+	again = t.leave(end, err)
+}
+
+// firstLane is what a tenure that found the session held passes on.
+func (t *tenure) firstLane() store.Lane {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.look {
+		return store.Signals
+	}
+	return store.Messages
+}
+
+// work takes up what is left and answers until nothing waits.
+func (t *tenure) work() (end ending, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	if err := t.load(); err != nil {
+		return ending{delay: retryAfter}, err
+	}
+	if err := t.takeOver(); err != nil {
+		return ending{delay: retryAfter}, err
+	}
+	for turns := 0; ; {
+		if t.wantsLook() {
+			if err := t.dealWithSignals(nil); err != nil {
+				return ending{delay: retryAfter}, err
+			}
+		}
+		if t.ending() {
+			return t.release()
+		}
+		waiting, queued := t.takeWaiting()
+		if waiting || t.tr.unfinished {
+			if !t.g.dispatch.claim(t) || turns > 0 && t.g.dispatch.crowded() {
+				return ending{again: true}, nil
+			}
+			if err := t.turn(waiting, queued); err != nil {
+				return ending{delay: retryAfter}, err
+			}
+			turns++
+			continue
+		}
+		if end, err = t.release(); err != nil || end.released {
+			return end, err
+		}
+	}
+}
+
+// turn drains what waits and runs the loop over it.
+func (t *tenure) turn(waiting bool, queued int) error {
+	if len(t.tr.open) > 0 {
+		if err := t.closeCalls(true); err != nil {
+			return err
+		}
+	}
+	if waiting {
+		if err := t.gather(queued); err != nil {
+			return err
+		}
+	}
+	if !t.tr.unfinished {
+		return nil
+	}
+	return t.answer()
+}
+
+// release gives the lease up if nothing is left. The dirty mark is cleared
+// before: whatever comes after that keeps the session or gets a new tenure.
+func (t *tenure) release() (ending, error) {
+	t.mu.Lock()
+	t.dirty = false
+	t.mu.Unlock()
+	if t.tr.unfinished {
+		return ending{}, nil
+	}
+	done, err := t.lease.ReleaseIfEmpty(t.ctx)
+	if err != nil {
+		return ending{delay: retryAfter}, err
+	}
+	if done {
+		return ending{released: true}, nil
+	}
+	if t.ending() {
+		return ending{}, nil
+	}
+	t.mu.Lock()
+	t.look = true
+	t.mu.Unlock()
+	return ending{}, nil
+}
+
+// leave ends the tenure as work decided and reports whether the session is to
+// be taken up again here.
+func (t *tenure) leave(end ending, err error) (again bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), handOffTimeout)
+	defer cancel()
+	if newer, ok := errors.AsType[newerError](err); ok {
+		t.log.Error("left to a newer replica", "err", newer)
+		end.delay = retryNewer
+	} else if errors.Is(err, store.ErrFenced) || errors.Is(err, errLost) {
+		t.log.Warn("the session was taken over by another process", "err", err)
+		return false
+	} else if err != nil {
+		t.log.Error("work on the session failed; it will be taken up again", "err", err)
+	}
+	if err == nil {
+		t.g.cache.put(t.tr)
+	}
+	if end.released {
+		return false
+	}
+	if herr := t.lease.HandOff(ctx, end.delay, false); herr != nil && !errors.Is(herr, store.ErrFenced) {
+		t.log.Warn("the session was not handed off; its lease will expire", "err", herr)
+		return false
+	}
+	if t.ending() || t.g.dispatch.closed() {
+		t.g.wake(ctx, "", hint{session: t.session, look: true})
+		return false
+	}
+	return end.again
+}
+
+// load brings the transcript up to date.
+func (t *tenure) load() error {
+	start := t.lease.Start()
+	t.tr = t.g.cache.take(t.session)
+	if t.tr == nil || t.tr.generation != start.Generation || t.tr.tail > start.Tail {
+		t.tr = &transcript{session: t.session, generation: start.Generation}
+	}
+	if t.tr.tail == start.Tail {
+		return nil
+	}
+	entries, err := t.lease.Load(t.ctx, t.tr.tail)
+	if err != nil {
+		return err
+	}
+	return t.tr.load(entries)
+}

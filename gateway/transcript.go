@@ -1,0 +1,190 @@
+package gateway
+
+import (
+	"fmt"
+	"slices"
+
+	"clawbot/agentcore"
+	"clawbot/store"
+)
+
+// transcript is a session's live transcript, decoded, as the model is shown it.
+// Between tenures it lives in the cache; a tenure owns it alone.
+type transcript struct {
+	session    string
+	tail       int64
+	generation int64
+
+	// messages are what the model sees, in order.
+	messages []*agentcore.Message
+	// open are the calls without a result, in order.
+	open []openCall
+	// pending are the messages that no final covers yet.
+	pending []*inbound
+	// unfinished is set while the model owes an answer.
+	unfinished bool
+	// last is the latest message of a person: where an answer goes.
+	last *inbound
+	// run is the latest run that has said something.
+	run string
+	// tokens is the size of the context after the latest model call.
+	tokens int64
+	// noted is the id of the latest note.
+	noted string
+	bytes int64
+}
+
+// openCall is a tool call without a result.
+type openCall struct {
+	key   string
+	batch string // id of the message that made the call
+	agentcore.ToolCall
+}
+
+// callKey names a call in the store. Servers number the calls of every message
+// anew, so the call's id alone would not tell two of a session apart.
+func callKey(message, call string) string { return message + "/" + call }
+
+// entryCost is what an entry costs in memory beside its bytes.
+const entryCost = 512
+
+// load brings the transcript up to the store's tail. It reads only what is
+// new, unless history was compacted elsewhere.
+func (t *transcript) load(entries store.Transcript) error {
+	if entries.Generation != t.generation {
+		*t = transcript{session: t.session, generation: entries.Generation}
+	}
+	for _, e := range entries.Entries {
+		if err := t.add(e); err != nil {
+			return err
+		}
+	}
+	t.tail = entries.Tail
+	return nil
+}
+
+// add decodes one entry.
+func (t *transcript) add(e store.Entry) error {
+	var err error
+	switch e.Kind {
+	case store.KindUser:
+		var r *inbound
+		if r, err = userRecord(e); err == nil {
+			t.addUser(r)
+		}
+	default:
+		var p *payload
+		if p, err = decodePayload(e.Data); err == nil {
+			t.addPayload(e, p)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("entry %d of %s: %w", e.Position, t.session, err)
+	}
+	t.bytes += int64(len(e.Data)) + entryCost
+	t.tail = max(t.tail, e.Position+1)
+	return nil
+}
+
+func (t *transcript) addUser(r *inbound) *agentcore.Message {
+	m := r.message()
+	t.messages = append(t.messages, m)
+	if r.quiet() {
+		return m
+	}
+	t.last = r
+	t.pending = append(t.pending, r)
+	t.unfinished = true
+	return m
+}
+
+func (t *transcript) addPayload(e store.Entry, p *payload) {
+	switch {
+	case e.Kind == store.KindSummary:
+		// What came before is represented by the summary alone. The kept tail
+		// follows in the order of a load.
+		t.messages, t.open, t.pending, t.unfinished, t.last = nil, nil, nil, false, p.Last
+		if p.Summary != "" {
+			t.messages = append(t.messages, systemNote(e.ID, "summary of the conversation so far:\n"+unmark.Replace(p.Summary)))
+		}
+	case p.Note != nil:
+		t.addNote(e.ID, p)
+	case p.Message != nil && e.Kind == store.KindAssistant:
+		t.addAssistant(e, p)
+	case p.Message != nil && e.Kind == store.KindToolResult:
+		t.messages = append(t.messages, p.Message)
+		t.open = slices.DeleteFunc(t.open, func(c openCall) bool { return c.key == e.Closes })
+		t.unfinished = true
+	}
+}
+
+func (t *transcript) addAssistant(e store.Entry, p *payload) {
+	m := p.Message
+	t.tokens = m.Usage.Total()
+	t.run = p.Run
+	for _, c := range m.ToolCalls() {
+		if key := callKey(m.ID, c.ID); slices.Contains(e.Opens, key) {
+			t.open = append(t.open, openCall{key, m.ID, c})
+		}
+	}
+	if shown := replayed(m); shown != nil {
+		t.messages = append(t.messages, shown)
+	}
+	switch m.Stop {
+	case agentcore.StopError, agentcore.StopAborted, agentcore.StopPause:
+		// A note that follows makes it final; without one the process died
+		// here, and the answer is owed still.
+		t.unfinished = true
+	default:
+		t.unfinished = len(e.Opens) > 0
+	}
+	if !t.unfinished {
+		t.pending = nil
+	}
+}
+
+func (t *transcript) addNote(id string, p *payload) {
+	n := p.Note
+	t.noted = id
+	if p.Run != "" {
+		t.run = p.Run
+	}
+	if n.Final {
+		t.unfinished = false
+		t.pending = nil
+	}
+	switch n.Kind {
+	case noteStopped:
+		t.messages = append(t.messages, systemNote(id, "the user stopped you here; what stands above needs no answer unless it is asked for again"))
+	case noteResumed:
+		t.messages = append(t.messages, systemNote(id, "your answer broke off here; go on with it"))
+	}
+}
+
+// replayed returns what the model is shown of an assistant message: nothing of
+// one that failed, the text alone of one that was aborted.
+func replayed(m *agentcore.Message) *agentcore.Message {
+	switch m.Stop {
+	case agentcore.StopError:
+		return nil
+	case agentcore.StopAborted:
+		text := m.Text()
+		if text == "" {
+			return nil
+		}
+		c := *m
+		c.Content = []agentcore.Block{agentcore.Text{Text: text}}
+		c.Error = nil
+		return &c
+	}
+	return m
+}
+
+// systemNote is a remark of the program's own in the model's conversation.
+func systemNote(id, text string) *agentcore.Message {
+	return &agentcore.Message{
+		ID:      id,
+		Role:    agentcore.RoleUser,
+		Content: []agentcore.Block{agentcore.Text{Text: markOpen + text + markClose}},
+	}
+}
