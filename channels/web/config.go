@@ -63,6 +63,9 @@ type Entry struct {
 	// EventID is, of a user's message, the event it arrived as; empty if it is
 	// not known any more.
 	EventID string
+	// Note is, of a note, what it tells: "stopped", "failed", "ended",
+	// "resumed" or, for a mere remark, nothing.
+	Note string
 	// Message is what the entry holds: of a summary or note, its text. It is
 	// not changed.
 	Message *agentcore.Message

@@ -29,6 +29,8 @@ type entryView struct {
 	// Cut is how many bytes of the text were left out.
 	Cut   int      `json:"cut,omitempty"`
 	Files []string `json:"files,omitempty"`
+	// Note is, of a note, what it tells.
+	Note string `json:"note,omitempty"`
 
 	// Of assistant messages.
 	Calls []callView       `json:"calls,omitempty"`
@@ -55,7 +57,7 @@ type callView struct {
 // is no bound.
 func viewEntry(e *Entry, limit int) entryView {
 	v := viewMessage(e.Message, limit)
-	v.Position, v.Kind, v.EventID = e.Position, e.Kind, e.EventID
+	v.Position, v.Kind, v.EventID, v.Note = e.Position, e.Kind, e.EventID, e.Note
 	if !e.At.IsZero() {
 		v.At = e.At
 	}

@@ -27,12 +27,11 @@ func (c *Channel) routes() *http.ServeMux {
 	handle("POST /api/conversations/{id}/stop", c.postStop)
 	handle("POST /api/conversations/{id}/click", c.postClick)
 	handle("GET /api/conversations/{id}/events", c.streamEvents)
-	handle("/api/", func(http.ResponseWriter, *http.Request) error { return errMissing })
 
 	handle("GET /{$}", c.servePage)
 	handle("GET /c/{id}", c.servePage)
 	handle("GET /assets/{file}", c.serveAsset)
-	handle("GET /", func(http.ResponseWriter, *http.Request) error { return errMissing })
+	handle("/", func(http.ResponseWriter, *http.Request) error { return errMissing })
 	return mux
 }
 

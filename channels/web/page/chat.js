@@ -68,9 +68,9 @@ export class Chat {
       tool: (call) => t.tool(call),
       notice: (n) => t.notice(n),
       approval: (e) => t.notice({ id: "approval-" + e.call?.id, at: e.at, text: e.text }),
-      outcome: (error) => {
-        t.outcome(error);
-        say("The answer failed: " + error);
+      outcome: (error, text) => {
+        t.outcome(error, text);
+        if (error) say("The answer failed: " + error);
       },
       said: (m) => t.said(m),
       run: (run) => {

@@ -154,8 +154,7 @@ export class Conversation {
     let found = false;
     for (const e of entries) {
       if (e.kind !== "user") continue;
-      const i = this.pending.findIndex((m) => (e.event_id ? e.event_id === this.eventID(m) : m.state !== "failed" &&
-        m.text.trim() === e.text.trim() && new Date(e.at) > m.at - 60000));
+      const i = this.pending.findIndex((m) => this.isSame(m, e));
       if (i < 0) continue;
       this.pending.splice(i, 1);
       found = true;
@@ -163,8 +162,26 @@ export class Conversation {
     if (found) this.keep();
   }
 
-  eventID(m) {
-    return "web:" + this.id + ":" + m.id;
+  // isSame compares a message on its way with one of the transcript: by its
+  // event, by the transcript's id, or, where neither is known, by its words.
+  isSame(m, e) {
+    if (e.event_id) return e.event_id === "web:" + this.id + ":" + m.id;
+    if (m.entry) return m.entry === e.id;
+    return m.state !== "failed" && m.text.trim() === e.text.trim() && new Date(e.at) > m.at - 60000;
+  }
+
+  // accepted hears of a message that arrived: one of this page, or of another
+  // that shows the same conversation.
+  accepted(e) {
+    if (!e || e.kind !== "user") return;
+    const own = this.pending.find((m) => !m.entry && m.state !== "failed" && m.text.trim() === e.text.trim());
+    if (own) own.entry = e.id;
+    else {
+      const now = Date.now();
+      this.pending.push({ id: "of-" + e.id, entry: e.id, text: e.text, at: now, sent: now, state: "sent", foreign: true });
+      this.view.pending(this.pending);
+    }
+    this.askLater();
   }
 
   // giveUpWaiting lets go of messages that were taken but are not going to be
@@ -178,8 +195,12 @@ export class Conversation {
   }
 
   keep() {
-    outbox.save(this.id, this.pending);
+    this.store();
     this.view.pending(this.pending);
+  }
+
+  store() {
+    outbox.save(this.id, this.pending.filter((m) => !m.foreign));
   }
 
   snapshot(s) {
@@ -224,13 +245,17 @@ export class Conversation {
         this.sync();
         return;
       case "accepted":
+        this.accepted(e.entry);
         return;
       case "notice":
         this.view.notice({ id: "live-" + e.run + "-" + e.seq, at: e.at, text: e.text });
         return;
     }
     if (!this.run || this.run.id !== e.run) this.begin({ id: e.run, began: new Date(e.at), seq: e.seq - 1, known: e.type === "run_start" || e.offset === undefined });
-    const missed = e.seq > this.run.seq + 1;
+    // The transcript has more than is heard of: messages that the agent took in.
+    const waits = this.pending.some((m) => m.state === "sent");
+    const took = e.type === "run_start" || (waits && (e.type === "thinking" || (e.type === "text" && !e.offset)));
+    const missed = took || e.seq > this.run.seq + 1;
     this.run.seq = Math.max(this.run.seq, e.seq);
     this.askLater();
     switch (e.type) {
@@ -290,7 +315,7 @@ export class Conversation {
   async ended(e) {
     this.end();
     await this.sync();
-    if (!this.closed && e.error && !this.run) this.view.outcome(e.error);
+    if (!this.closed && !this.run && (e.error || e.text)) this.view.outcome(e.error, e.text);
   }
 
   // send puts a message on its way.
@@ -310,6 +335,7 @@ export class Conversation {
       if (/^\s*\/\w/.test(m.text) && this.pending.includes(m)) {
         this.pending.splice(this.pending.indexOf(m), 1);
         if (!this.closed) this.view.said(m);
+        setTimeout(() => this.closed || this.sync(), 700); // it may have changed the transcript
       }
     } catch (err) {
       if (!(err instanceof Problem) || !err.passing) {
@@ -321,7 +347,7 @@ export class Conversation {
         if (!this.closed) this.again = setTimeout(() => this.pending.includes(m) && this.post(m), Math.min(500 * 2 ** m.tries, 10000));
       }
     }
-    outbox.save(this.id, this.pending);
+    this.store();
     if (this.closed) return;
     this.view.pending(this.pending);
     this.view.changed();

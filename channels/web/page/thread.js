@@ -45,7 +45,7 @@ export class Thread {
     this.run = null;
     this.more = false;
     this.writer = null;
-    this.errors = new Set();
+    this.told = new Set(); // how runs ended, as the transcript says
     for (const part of [this.top, this.entries, this.openEl, this.waiting]) part.replaceChildren();
     this.el.querySelector(".empty")?.remove();
     this.status.hidden = true;
@@ -126,7 +126,7 @@ export class Thread {
         nodes.push(this.tag(userMessage(e), e));
         break;
       case "assistant":
-        this.assistant(e, nodes);
+        this.assistant(e, nodes, early);
         break;
       case "tool_result":
         this.result(e, nodes, early);
@@ -135,8 +135,19 @@ export class Thread {
         nodes.push(this.tag(divider(e.text), e));
         break;
       default:
-        nodes.push(this.tag(noteOf(e), e));
+        this.note(e, nodes, early);
     }
+  }
+
+  // note tells how a run ended. It says it better than the message before it.
+  note(e, nodes, early) {
+    const before = nodes.at(-1) ?? (early ? null : this.entries.lastElementChild);
+    if (e.note) before?.querySelector("[data-ending]")?.remove();
+    const text = e.text || (e.note === "stopped" ? "Stopped" : "");
+    if (text) this.told.add(text);
+    if (e.note === "resumed" || !text) return;
+    const el = h("article", { class: e.note ? "reply" : "notice" }, e.note === "failed" ? card("This did not work", text) : remark(text, Boolean(e.note)));
+    nodes.push(this.tag(el, e));
   }
 
   tag(el, e) {
@@ -145,11 +156,11 @@ export class Thread {
     return el;
   }
 
-  assistant(e, nodes) {
+  assistant(e, nodes, early) {
     const el = this.tag(h("article", { class: "reply" }), e);
     if (e.text) {
       // What was streamed is what is settled: it stays where it is drawn.
-      const streamed = this.writer && this.run && this.run.known && this.run.text === e.text ? this.writer : null;
+      const streamed = !early && this.writer && this.run && this.run.known && this.run.text === e.text ? this.writer : null;
       if (streamed) {
         streamed.flush();
         streamed.writer.end();
@@ -161,7 +172,7 @@ export class Thread {
       }
       el.append(h("div", { class: "acts" }, copyButton(() => e.text), meta(e)));
     }
-    this.closeText();
+    if (!early) this.closeText();
     if (e.calls?.length) {
       const calls = h("div", { class: "tools" });
       for (const call of e.calls) {
@@ -171,10 +182,12 @@ export class Thread {
       }
       el.append(calls);
     }
-    if (e.stop === "aborted") el.append(h("p", { class: "mark" }, "Stopped"));
+    if (e.stop === "aborted") el.append(h("p", { class: "mark", "data-ending": true }, "Stopped"));
     else if (e.error) {
-      this.errors.add(e.error);
-      el.append(card("This did not work", e.error));
+      this.told.add(e.error);
+      const problem = card("This did not work", e.error);
+      problem.dataset.ending = "";
+      el.append(problem);
     } else if (e.stop === "length") el.append(h("p", { class: "mark" }, "Cut off: the answer reached the model’s limit"));
     if (el.childElementCount) nodes.push(el);
   }
@@ -343,11 +356,10 @@ export class Thread {
     this.pin();
   }
 
-  // outcome shows how a run failed, unless the transcript says so already.
-  outcome(error) {
-    if (this.errors.has(error)) return;
-    this.errors.add(error);
-    this.entries.append(h("article", { class: "reply" }, card("This did not work", error)));
+  // outcome shows how a run ended, unless the transcript says so already.
+  outcome(error, text) {
+    if (this.told.has(error || text) || this.told.has(text)) return;
+    this.entries.append(h("article", { class: "reply" }, error ? card("This did not work", error) : remark(text, true)));
     this.pin();
   }
 
@@ -427,10 +439,10 @@ function divider(text) {
   return h("details", { class: "divider" }, h("summary", null, h("span", null, label)), body);
 }
 
-function noteOf(e) {
-  const text = h("div", { class: "md" });
-  render(text, e.text ?? "");
-  return h("article", { class: "notice" }, text);
+function remark(text, quiet) {
+  const el = h("div", { class: quiet ? "md mark" : "md" });
+  render(el, text);
+  return el;
 }
 
 function card(title, text) {

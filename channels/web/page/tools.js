@@ -31,7 +31,7 @@ export class Row {
     this.time = h("span", { class: "tool-time" });
     this.arg = h("span", { class: "tool-arg" });
     this.summary = h("summary", null, icon(icons.find(([re]) => re.test(call.name))?.[1] ?? "tool"),
-      h("span", { class: "tool-name" }, labels[call.name] ?? call.label ?? call.name), this.arg, this.time, this.mark,
+      h("span", { class: "tool-name" }, labels[call.name] ?? call.label?.split(": ")[0] ?? call.name), this.arg, this.time, this.mark,
       h("span", { class: "tool-fold" }, icon("chevron")));
     this.el = h("details", { class: "tool", "data-call": call.id, ontoggle: () => this.fill() }, this.summary);
     this.set("running");
