@@ -37,7 +37,7 @@ var rooms = map[string][]string{
 
 // agentcoreDependencies are the only modules that agentcore may reach, at any
 // depth.
-var agentcoreDependencies = []string{"github.com/santhosh-tekuri/jsonschema/v5", "github.com/oklog/ulid/v2"}
+var agentcoreDependencies = []string{"github.com/santhosh-tekuri/jsonschema/v5"}
 
 type listed struct {
 	ImportPath string
