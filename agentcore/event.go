@@ -47,3 +47,30 @@ type Event struct {
 	// Err is why the run ended, nil if it ended well (AgentEnd).
 	Err *Error
 }
+
+// String returns the event's name as the order above spells it.
+func (t EventType) String() string {
+	switch t {
+	case AgentStart:
+		return "agent_start"
+	case TurnStart:
+		return "turn_start"
+	case MessageStart:
+		return "message_start"
+	case MessageUpdate:
+		return "message_update"
+	case MessageEnd:
+		return "message_end"
+	case ToolStart:
+		return "tool_start"
+	case ToolUpdate:
+		return "tool_update"
+	case ToolEnd:
+		return "tool_end"
+	case TurnEnd:
+		return "turn_end"
+	case AgentEnd:
+		return "agent_end"
+	}
+	return "unknown"
+}

@@ -52,7 +52,7 @@ func (g *guard) note(inv *invocation, result *Result) string {
 	if g.row+1 < (g.limit+1)/2 {
 		return ""
 	}
-	return fmt.Sprintf("[Note: this call and its result have been repeated without anything new, %d times in a row. Do something else, or answer with what you have; after %d the run is stopped.]", g.row, g.limit)
+	return fmt.Sprintf("[Note: this repeats an earlier call and its result; calls in a row that do: %d. Do something else, or answer with what you have: after %d the run is stopped.]", g.row, g.limit)
 }
 
 // repeated remembers a call and reports whether it and its result were known.

@@ -193,6 +193,11 @@ func (r *run) unfinished(m *Message, callCut bool) (again bool, err *Error) {
 		r.pauses = 0
 	}
 	switch m.Stop {
+	case StopEnd:
+		if callCut {
+			return false, &Error{Class: ErrBadResponse, Message: "the model ended its turn with a tool call that is not complete JSON; it was not run",
+				User: "The model asked for a tool in a broken way, so nothing was run. Please try again."}
+		}
 	case StopPause:
 		if r.pauses++; r.pauses > maxPauses {
 			return false, &Error{Class: ErrLimit, Message: fmt.Sprintf("the model asked to be called again %d times in a row", maxPauses)}

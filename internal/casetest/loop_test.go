@@ -152,7 +152,7 @@ func runLoop(t *testing.T, c Case, in loopInput, variant string) {
 	agent = agentcore.NewAgent(cfg)
 	counts := map[string]int{}
 	agent.Subscribe(func(ev agentcore.Event) {
-		name := eventName(ev.Type)
+		name := ev.Type.String()
 		counts[name]++
 		for _, e := range in.Events {
 			if variant != "follow-up poll" && (e.At == name || e.At == name+":"+strconv.Itoa(counts[name])) {
@@ -244,12 +244,4 @@ func (in loopInput) tools(executions *int) []*agentcore.Tool {
 
 func userMessage(text string) *agentcore.Message {
 	return &agentcore.Message{Role: agentcore.RoleUser, Content: []agentcore.Block{agentcore.Text{Text: text}}}
-}
-
-func eventName(e agentcore.EventType) string {
-	return map[agentcore.EventType]string{
-		agentcore.AgentStart: "agent_start", agentcore.TurnStart: "turn_start", agentcore.MessageStart: "message_start",
-		agentcore.MessageUpdate: "message_update", agentcore.MessageEnd: "message_end", agentcore.ToolStart: "tool_start",
-		agentcore.ToolUpdate: "tool_update", agentcore.ToolEnd: "tool_end", agentcore.TurnEnd: "turn_end", agentcore.AgentEnd: "agent_end",
-	}[e]
 }
