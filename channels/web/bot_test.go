@@ -14,11 +14,7 @@ import (
 
 	"clawbot/agentcore"
 	"clawbot/channels"
-
-	"go.uber.org/goleak"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // bot is a behaving stand-in for the gateway and its store: it accepts once per
 // event id, keeps transcripts, and delivers on its bus in order, one goroutine
@@ -331,4 +327,3 @@ func runWith(t *testing.T, cfg Config) *running {
 	})
 	return &running{bot: b, channel: c, url: srv.URL, client: srv.Client()}
 }
-

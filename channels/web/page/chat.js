@@ -29,7 +29,7 @@ export class Chat {
 
   setInfo(info) {
     this.info = { labels: {}, ...info };
-    this.thread.labels = this.info.labels;
+    this.thread.setLabels(this.info.labels);
     this.composer.name = info.name;
     this.composer.commands = info.commands ?? [];
     this.composer.maxText = info.max_text ?? this.composer.maxText;

@@ -19,6 +19,11 @@ export class Composer {
     });
     $("stop").addEventListener("click", () => this.stop());
     this.box.addEventListener("keydown", (e) => this.key(e));
+    // Some keyboards insert the line break although the key was handled.
+    this.box.addEventListener("beforeinput", (e) => {
+      if (this.entered && (e.inputType === "insertLineBreak" || e.inputType === "insertParagraph")) e.preventDefault();
+    });
+    this.box.addEventListener("keyup", () => (this.entered = false));
     this.box.addEventListener("input", () => this.changed());
     this.grows = CSS.supports("field-sizing", "content");
     this.changed();
@@ -42,11 +47,12 @@ export class Composer {
     // While an input method composes, Enter chooses a word.
     if (e.key !== "Enter" || e.shiftKey || e.isComposing || e.keyCode === 229) return;
     e.preventDefault();
+    this.entered = true;
     this.submit();
   }
 
   submit() {
-    const text = this.box.value;
+    const text = this.box.value.replace(/^\s*\n/, "").trimEnd();
     if (!text.trim()) return;
     const size = new TextEncoder().encode(text).length;
     if (size > this.maxText) {

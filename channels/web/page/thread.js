@@ -64,6 +64,11 @@ export class Thread {
     this.follow();
   }
 
+  setLabels(labels) {
+    this.labels = labels;
+    for (const row of this.rows.values()) if (labels[row.name]) row.label.textContent = labels[row.name];
+  }
+
   loading() {
     this.clear();
     this.top.replaceChildren(h("p", { class: "loading" }, "Loading…"));

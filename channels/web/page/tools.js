@@ -30,8 +30,9 @@ export class Row {
     this.mark = h("span", { class: "tool-mark" });
     this.time = h("span", { class: "tool-time" });
     this.arg = h("span", { class: "tool-arg" });
+    this.label = h("span", { class: "tool-name" }, labels[call.name] ?? call.label?.split(": ")[0] ?? call.name);
     this.summary = h("summary", null, icon(icons.find(([re]) => re.test(call.name))?.[1] ?? "tool"),
-      h("span", { class: "tool-name" }, labels[call.name] ?? call.label?.split(": ")[0] ?? call.name), this.arg, this.time, this.mark,
+      this.label, this.arg, this.time, this.mark,
       h("span", { class: "tool-fold" }, icon("chevron")));
     this.el = h("details", { class: "tool", "data-call": call.id, ontoggle: () => this.fill() }, this.summary);
     this.set("running");
