@@ -119,3 +119,35 @@ func (c *Discord) account() any {
 	a.Token = ""
 	return a
 }
+
+// Bots returns the accounts that are on, by their channel's name: "telegram",
+// or "telegram.NAME" for each of several.
+func (c *Telegram) Bots() map[string]TelegramAccount {
+	return bots("telegram", c.TelegramAccount, c.Accounts, func(a TelegramAccount) bool { return a.Enabled })
+}
+
+// Bots returns the apps that are on, by their channel's name.
+func (c *Slack) Bots() map[string]SlackAccount {
+	return bots("slack", c.SlackAccount, c.Accounts, func(a SlackAccount) bool { return a.Enabled })
+}
+
+// Bots returns the bots that are on, by their channel's name.
+func (c *Discord) Bots() map[string]DiscordAccount {
+	return bots("discord", c.DiscordAccount, c.Accounts, func(a DiscordAccount) bool { return a.Enabled })
+}
+
+func bots[A any](channel string, only A, accounts map[string]A, on func(A) bool) map[string]A {
+	list := map[string]A{}
+	switch {
+	case !on(only):
+	case len(accounts) == 0:
+		list[channel] = only
+	default:
+		for name, a := range accounts {
+			if on(a) {
+				list[channel+"."+name] = a
+			}
+		}
+	}
+	return list
+}

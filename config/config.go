@@ -46,7 +46,7 @@ type Agent struct {
 type Loop struct {
 	MaxIterations        int           `toml:"max_iterations" min:"1"`
 	MaxIterationsSummary bool          `toml:"max_iterations_summary"`
-	Timeout              time.Duration `toml:"timeout" min:"0s"`
+	Timeout              time.Duration `toml:"timeout" min:"1s"`
 	RetryOnError         int           `toml:"retry_on_error" min:"0" max:"20"`
 	ToolExecution        string        `toml:"tool_execution" enum:"parallel|sequential"`
 	MaxParallelTools     int           `toml:"max_parallel_tools" min:"1" max:"1000"`

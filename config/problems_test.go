@@ -74,7 +74,7 @@ func TestEveryProblemNamesItsPlaceItsKeyAndTheRemedy(t *testing.T) {
 				"clawbot.toml:2:1: agent.temperature: 3 is too large; the most is 2",
 				"clawbot.toml:3:1: agent.max_tokens: 0 is too small; the least is 1",
 				"clawbot.toml:5:1: loop.max_iterations: 0 is too small; the least is 1",
-				"clawbot.toml:6:1: loop.timeout: -1s is too short; the least is 0s",
+				"clawbot.toml:6:1: loop.timeout: -1s is too short; the least is 1s",
 				"clawbot.toml:7:1: loop.max_parallel_tools: 1e+17 is too large; the most is 1000",
 				"clawbot.toml:9:1: queue.debounce: 2h0m0s is too long; the most is 1m",
 				"clawbot.toml:11:1: budget.warn_at: 1.5 is too large; the most is 1",

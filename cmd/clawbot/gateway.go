@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"clawbot/agentcore"
+	"clawbot/channels"
+	"clawbot/channels/terminal"
+	"clawbot/channels/web"
+	"clawbot/config"
+	"clawbot/gateway"
+	"clawbot/store"
+)
+
+// newGateway makes the bot's heart of the configuration and its parts.
+func newGateway(cfg *config.Config, s store.Store, model agentcore.Model, list []channels.Channel, log *slog.Logger) (*gateway.Gateway, error) {
+	prompt, err := systemPrompt(&cfg.Agent)
+	if err != nil {
+		return nil, err
+	}
+	box, err := newToolbox(cfg, log)
+	if err != nil {
+		return nil, err
+	}
+	return gateway.New(gateway.Config{
+		Store: s, Channels: list, Model: model, Toolbox: box,
+		Workspace: gateway.Workspace{Root: cfg.Tools.Workspace, Scope: cfg.Tools.WorkspaceScope},
+		Agent: gateway.Agent{
+			Name: cfg.Agent.Name, SystemPrompt: prompt, Temperature: cfg.Agent.Temperature,
+			MaxTokens: cfg.Agent.MaxTokens, Thinking: cfg.Agent.Thinking,
+		},
+		Loop: gateway.Loop{
+			MaxIterations: cfg.Loop.MaxIterations, NoLimitSummary: !cfg.Loop.MaxIterationsSummary, Timeout: cfg.Loop.Timeout,
+			ToolExecution: cfg.Loop.ToolExecution, MaxParallelTools: cfg.Loop.MaxParallelTools,
+		},
+		Queue: gateway.Queue{
+			Mode: cfg.Queue.Mode, Channels: cfg.Queue.Channels, SteerBy: cfg.Queue.SteerBy,
+			Debounce: orNone(cfg.Queue.Debounce), Cap: cfg.Queue.Cap, Drop: cfg.Queue.Drop,
+		},
+		Access:  access(cfg),
+		MaxRuns: cfg.Server.MaxRuns,
+		Drain:   orNone(cfg.Server.Drain),
+		Logger:  log,
+	})
+}
+
+// orNone says "none" to a Config whose zero means "the default".
+func orNone(d time.Duration) time.Duration {
+	if d == 0 {
+		return -1
+	}
+	return d
+}
+
+func systemPrompt(cfg *config.Agent) (string, error) {
+	if cfg.SystemPromptFile == "" {
+		return cfg.SystemPrompt, nil
+	}
+	data, err := os.ReadFile(cfg.SystemPromptFile)
+	if err != nil {
+		return "", fmt.Errorf("agent.system_prompt_file: %w; mend the path, or use agent.system_prompt", err)
+	}
+	return strings.TrimSpace(string(data)), nil
+}
+
+// access says who may speak. Whoever sits at the terminal, or opens the page on
+// this machine, is an owner; whoever has the page's token may speak.
+func access(cfg *config.Config) gateway.Access {
+	page := gateway.ChannelAccess{Owners: []string{"web:local"}}
+	if len(cfg.Server.Token) > 0 {
+		page.DMPolicy = "open"
+	}
+	a := gateway.Access{
+		DMPolicy: cfg.Access.DMPolicy, GroupPolicy: cfg.Access.GroupPolicy, Owners: cfg.Access.Owners,
+		Channels: map[string]gateway.ChannelAccess{terminal.Name: {Owners: []string{"*"}}, web.Name: page},
+	}
+	if t := cfg.Channels.Telegram; t != nil {
+		for name, bot := range t.Bots() {
+			a.Channels[name] = channelAccess("telegram", &bot.ChannelAccess)
+		}
+	}
+	return a
+}
+
+func channelAccess(platform string, c *config.ChannelAccess) gateway.ChannelAccess {
+	ids := make([]string, len(c.AllowFrom))
+	for i, id := range c.AllowFrom {
+		ids[i] = strings.TrimPrefix(id, platform+":")
+	}
+	return gateway.ChannelAccess{DMPolicy: c.DMPolicy, GroupPolicy: c.GroupPolicy, AllowFrom: ids}
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+
+	"clawbot/agentcore"
+	"clawbot/channels"
+	"clawbot/channels/telegram"
+	"clawbot/config"
+	"clawbot/providers"
+	"clawbot/providers/anthropic"
+	"clawbot/providers/demo"
+	"clawbot/providers/openai"
+	"clawbot/store"
+	"clawbot/store/memory"
+	"clawbot/store/sqlite"
+	"clawbot/tools"
+	"clawbot/tools/builtin"
+)
+
+// This file is the one table that says which implementations the program has:
+// wire formats, store drivers, channels with tokens, sources of tools. The page
+// and the terminal are wired in run.go and chat.go, for they need more.
+
+// format makes a model of a provider.
+type format func(cfg providers.Config, model string) (agentcore.Model, error)
+
+func formats() map[string]format {
+	return map[string]format{
+		providers.FormatAnthropic: anthropic.New,
+		providers.FormatOpenAI:    openai.New,
+		providers.FormatResponses: openai.New,
+		providers.FormatDemo:      demo.New,
+	}
+}
+
+// driver opens a store.
+type driver func(ctx context.Context, cfg config.Store, log *slog.Logger) (store.Store, error)
+
+func drivers() map[string]driver {
+	return map[string]driver{
+		"sqlite": func(ctx context.Context, cfg config.Store, log *slog.Logger) (store.Store, error) {
+			return sqlite.Open(ctx, sqlite.Config{Path: cfg.Path, Logger: log})
+		},
+		"memory": func(context.Context, config.Store, *slog.Logger) (store.Store, error) {
+			return memory.New(), nil
+		},
+	}
+}
+
+// platform makes the configured bots of one platform, none if it is off.
+type platform struct {
+	name string
+	make func(cfg *config.Channels, log *slog.Logger) ([]channels.Channel, error)
+	// accounts names the bots that are on, and says whether the platform is
+	// configured at all.
+	accounts func(cfg *config.Channels) (names []string, configured bool)
+	// env names the variable that switches it on without a configuration.
+	env string
+}
+
+func platforms() []platform {
+	return []platform{
+		{"telegram", telegramBots, telegramAccounts, "TELEGRAM_BOT_TOKEN"},
+	}
+}
+
+func sources() []tools.Source {
+	return []tools.Source{builtin.Source()}
+}
+
+// newLoader returns a loader that refuses what this program doesn't have.
+func newLoader() *config.Loader {
+	l := &config.Loader{
+		Formats:  slices.Sorted(maps.Keys(formats())),
+		Drivers:  slices.Sorted(maps.Keys(drivers())),
+		Channels: []string{"web", "terminal"},
+	}
+	for _, p := range platforms() {
+		l.Channels = append(l.Channels, p.name)
+	}
+	return l
+}
+
+func telegramBots(cfg *config.Channels, log *slog.Logger) ([]channels.Channel, error) {
+	var bots []channels.Channel
+	if cfg.Telegram == nil {
+		return nil, nil
+	}
+	accounts := cfg.Telegram.Bots()
+	for _, name := range slices.Sorted(maps.Keys(accounts)) {
+		a := accounts[name]
+		bot, err := telegram.New(telegram.Config{
+			Name: name, Token: a.Token, APIURL: a.APIURL, Proxy: a.Proxy, Mode: a.Mode, AllowFrom: a.AllowFrom,
+			PollTimeout: a.PollTimeout, WebhookURL: a.WebhookURL, WebhookSecret: a.WebhookSecret, Logger: log,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("channels.%w", err)
+		}
+		bots = append(bots, bot)
+	}
+	return bots, nil
+}
+
+func telegramAccounts(cfg *config.Channels) (names []string, configured bool) {
+	if cfg.Telegram == nil {
+		return nil, false
+	}
+	return slices.Sorted(maps.Keys(cfg.Telegram.Bots())), true
+}
+
+// newModel builds the one stack of decorators that every run calls:
+//
+//	failover( retry( provider ), retry( provider ), … )
+//
+// Whatever counts or mends single attempts belongs between failover and
+// provider, in [attempt].
+func newModel(cfg *config.Config, log *slog.Logger) (agentcore.Model, error) {
+	var models []agentcore.Model
+	for _, ref := range append([]string{cfg.Agent.Model}, cfg.Agent.Fallbacks...) {
+		provider, err := newProvider(cfg, ref, log)
+		if err != nil {
+			return nil, err
+		}
+		models = append(models, attempt(provider, cfg, log))
+	}
+	return providers.Failover(models, providers.FailoverConfig{Logger: log}), nil
+}
+
+// attempt is what stands around one provider.
+func attempt(provider agentcore.Model, cfg *config.Config, log *slog.Logger) agentcore.Model {
+	return providers.Retry(provider, providers.RetryConfig{Max: cfg.Loop.RetryOnError, Logger: log})
+}
+
+func newProvider(cfg *config.Config, ref string, log *slog.Logger) (agentcore.Model, error) {
+	name, model, err := config.ModelRef(ref)
+	if err != nil {
+		return nil, err
+	}
+	p := cfg.Providers[name]
+	build, ok := formats()[p.Format]
+	if !ok {
+		return nil, fmt.Errorf("providers.%s.format: this version of clawbot doesn't speak %q", name, p.Format)
+	}
+	headers := make(map[string]string, len(p.Headers))
+	for k, v := range p.Headers {
+		headers[k] = v.Reveal()
+	}
+	return build(providers.Config{
+		Name: name, Format: p.Format, BaseURL: p.BaseURL, APIKeys: p.APIKey.Reveal(), Proxy: p.Proxy,
+		Headers: headers, Compat: p.Compat, Models: p.Models, IdleTimeout: p.IdleTimeout, Logger: log,
+	}, model)
+}
