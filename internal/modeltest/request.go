@@ -1,0 +1,132 @@
+package modeltest
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// The wire formats.
+const (
+	OpenAI    = "openai"
+	Anthropic = "anthropic"
+)
+
+// Request is a request as the server understood it, the same for both formats.
+type Request struct {
+	Number int // from 1, in the order of arrival
+	Format string
+	Path   string
+	Header http.Header
+	Body   json.RawMessage // as it came
+	At     time.Time
+
+	Model     string
+	System    string
+	Messages  []Message
+	Tools     []Tool
+	Stream    bool
+	MaxTokens int64
+
+	wantsUsage bool // OpenAI's stream_options.include_usage
+}
+
+// Message is one message. A tool's result is a message of role "tool", in
+// Anthropic's format, too.
+type Message struct {
+	Role       string // user, assistant, tool
+	Text       string
+	Thinking   string
+	Calls      []Call
+	Images     int
+	ToolCallID string
+	IsError    bool
+}
+
+// Tool is a tool as the model was told of it.
+type Tool struct {
+	Name        string
+	Description string
+	Schema      json.RawMessage
+}
+
+// Last returns the last message; the zero value if there is none.
+func (r *Request) Last() Message {
+	if len(r.Messages) == 0 {
+		return Message{}
+	}
+	return r.Messages[len(r.Messages)-1]
+}
+
+// LastUser returns the text of the last user message.
+func (r *Request) LastUser() string {
+	for i := len(r.Messages) - 1; i >= 0; i-- {
+		if r.Messages[i].Role == "user" {
+			return r.Messages[i].Text
+		}
+	}
+	return ""
+}
+
+// Result returns the text of the result of a tool call.
+func (r *Request) Result(callID string) (string, bool) {
+	for _, m := range r.Messages {
+		if m.Role == "tool" && m.ToolCallID == callID {
+			return m.Text, true
+		}
+	}
+	return "", false
+}
+
+// Mentions tells whether any message contains text.
+func (r *Request) Mentions(text string) bool {
+	for _, m := range r.Messages {
+		if strings.Contains(m.Text, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// Requests returns what was asked so far, in order of arrival.
+func (s *Server) Requests() []*Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]*Request(nil), s.requests...)
+}
+
+// WaitRequest waits for the next request that no WaitRequest has returned yet.
+func (s *Server) WaitRequest(ctx context.Context) (*Request, error) {
+	for {
+		s.mu.Lock()
+		if s.seen < len(s.requests) {
+			r := s.requests[s.seen]
+			s.seen++
+			s.mu.Unlock()
+			return r, nil
+		}
+		changed := s.changed
+		s.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// note numbers a request and remembers it.
+func (s *Server) note(r *Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.count++
+	r.Number = s.count
+	if s.cfg.Lean {
+		return
+	}
+	s.requests = append(s.requests, r)
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
