@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"clawbot/channels"
-	"clawbot/channels/markdown"
 )
 
 // settle is how long even a fast beginning is gathered before the first draft:
@@ -227,14 +226,6 @@ func (a *actor) conclude() error {
 	return errors.Join(a.failures...)
 }
 
-// shows reports whether text would show anything.
-func shows(text string, draft bool) bool {
-	if draft {
-		text = markdown.Repair(text)
-	}
-	return !markdown.Blank(text)
-}
-
 // maxStatus bounds the status line, in characters.
 const maxStatus = 200
 
@@ -246,11 +237,7 @@ func (a *actor) statusLine(text string) string {
 	line := []rune(strings.Join(strings.Fields(a.said.status), " "))
 	room := maxStatus
 	if len(text) > a.plan.limit/4 {
-		measure := a.plan.measure
-		if measure == nil {
-			measure = markdown.UTF16Len
-		}
-		room = min(room, (a.plan.limit-measure(text)-8)/2)
+		room = min(room, (a.plan.limit-a.size(text)-8)/2)
 	}
 	switch {
 	case len(line) <= room:

@@ -2,6 +2,8 @@ package reply
 
 import (
 	"time"
+
+	"clawbot/channels/markdown"
 )
 
 // job is one write to the platform.
@@ -99,9 +101,6 @@ func (a *actor) nextDraft(now time.Time) (*job, time.Time) {
 		return a.next() // it rolled over: the frozen part goes first
 	}
 	a.draftSeen = seen
-	if !shows(text, true) {
-		text = ""
-	}
 	return a.draft(i, text, now)
 }
 
@@ -126,6 +125,10 @@ func (a *actor) draftDue(i int, now time.Time, n int) time.Time {
 
 // draft is the job that shows the tail, nil if it shows already or can't.
 func (a *actor) draft(i int, text string, now time.Time) (*job, time.Time) {
+	repaired := markdown.Repair(text) // as the channel will show it
+	if markdown.Blank(repaired) {
+		text = ""
+	}
 	status := a.statusLine(text)
 	j := &job{index: i, text: text, status: status}
 	if i < len(a.slots) {
@@ -134,7 +137,8 @@ func (a *actor) draft(i int, text string, now time.Time) (*job, time.Time) {
 			j = nil
 		}
 	}
-	if j == nil || text == "" && status == "" {
+	full := len(repaired) > a.plan.limit/2 && a.size(repaired) > a.plan.limit // will roll over
+	if j == nil || full || text == "" && status == "" {
 		a.wakeFor(len(a.said.text) + 1)
 		return nil, time.Time{}
 	}

@@ -39,9 +39,19 @@ func (a *actor) do(j *job) error {
 func (a *actor) outgoing(s *slot, j *job) channels.Outgoing {
 	out := channels.Outgoing{Markdown: j.text, Draft: !j.final, Status: j.status}
 	if s.plain {
-		out.Markdown = markdown.Escape(j.text)
+		if escaped := markdown.Escape(j.text); a.size(escaped) <= a.plan.limit {
+			out.Markdown = escaped
+		}
 	}
 	return out
+}
+
+// size measures Markdown in the platform's unit.
+func (a *actor) size(text string) int {
+	if a.plan.measure == nil {
+		return markdown.UTF16Len(text)
+	}
+	return a.plan.measure(text)
 }
 
 func (a *actor) post(j *job) error {
@@ -60,8 +70,11 @@ func (a *actor) post(j *job) error {
 	s := a.slots[j.index]
 	unsure := s.Outcome == Unknown
 	if unsure {
-		if found, err := a.probe(s); found || err != nil {
-			return err
+		switch a.probe(s) {
+		case arrived, askAgain:
+			return nil
+		case cannotTell:
+			a.resend()
 		}
 	}
 	target := a.target
@@ -113,32 +126,46 @@ func (a *actor) shown(s *slot, j *job) {
 	}
 }
 
-// probe finds out whether a message of unknown outcome arrived. found means
-// that it is to be edited from now on, or that it is not known yet.
-func (a *actor) probe(s *slot) (found bool, err error) {
+// probed is what looking up a message of unknown outcome brought.
+type probed uint8
+
+const (
+	cannotTell probed = iota
+	arrived           // it is to be edited from now on
+	notArrived
+	askAgain // the look-up failed, and there is to be another
+)
+
+// probe looks up whether a message of unknown outcome arrived.
+func (a *actor) probe(s *slot) probed {
 	prober, ok := a.cfg.Channel.(channels.Prober)
-	if ok {
-		ctx, cancel := context.WithTimeout(a.ctx, sendTimeout)
-		defer cancel()
-		id, err := prober.Probe(ctx, a.target, s.Nonce)
-		switch {
-		case err == nil && id != "":
-			s.ID, s.Outcome, s.known, s.final = id, Sent, false, false
-			s.tries, s.unknown = 0, 0
-			a.unsaved = true
-			return true, nil
-		case err == nil:
-			return false, nil
-		case s.tries < maxTries:
-			s.tries++
-			s.notBefore = time.Now().Add(backoff(s.tries))
-			return true, nil
-		}
+	if !ok {
+		return cannotTell
 	}
+	ctx, cancel := context.WithTimeout(a.ctx, sendTimeout)
+	defer cancel()
+	id, err := prober.Probe(ctx, a.target, s.Nonce)
+	switch {
+	case err != nil && s.tries < maxTries:
+		s.tries++
+		s.notBefore = time.Now().Add(backoff(s.tries))
+		return askAgain
+	case err != nil:
+		return cannotTell
+	case id == "":
+		return notArrived
+	}
+	s.ID, s.Outcome, s.known, s.final = id, Sent, false, false
+	s.tries, s.unknown = 0, 0
+	a.unsaved = true
+	return arrived
+}
+
+// resend notes that a final goes out once more although it may be there.
+func (a *actor) resend() {
 	a.count(func(st *Stats) { st.Resent++ })
 	a.cfg.Logger.Warn("sending a reply once more after an unknown outcome; it may appear twice",
 		"conversation", a.target.Conversation)
-	return false, nil
 }
 
 // failed decides what follows from a failed write.
@@ -223,6 +250,10 @@ func (a *actor) rejected(s *slot, j *job, e *channels.SendError, post bool) erro
 		}
 	case !s.plain:
 		s.plain = true // perhaps its formatting is what was refused
+		if a.size(markdown.Escape(j.text)) > a.plan.limit {
+			a.plan.limit = max(a.plan.limit/2, min(a.plan.limit, leastLimit))
+			a.plan.thawFrom(j.index, a.said.freezes)
+		}
 	default:
 		a.giveUp(s, fmt.Errorf("delivering the reply: %w", e))
 	}
@@ -271,6 +302,11 @@ func (a *actor) giveUp(s *slot, err error) {
 func (a *actor) remove(j *job) error {
 	s := a.slots[j.index]
 	if s.ID == "" {
+		if s.Outcome == Unknown {
+			if got := a.probe(s); got == arrived || got == askAgain {
+				return nil
+			}
+		}
 		a.slots = a.slots[:j.index]
 		return nil
 	}
