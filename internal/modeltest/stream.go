@@ -47,6 +47,9 @@ func answer(ctx context.Context, w http.ResponseWriter, req *Request, turn Turn)
 	s := &stream{ctx: ctx, w: w, control: http.NewResponseController(w), format: format, turn: turn}
 	defer s.close()
 	s.run(stop, usage)
+	if ctx.Err() != nil {
+		panic(http.ErrAbortHandler) // an orderly end would look like a whole answer
+	}
 }
 
 // outcome fills in what the turn leaves open.
