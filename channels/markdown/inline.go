@@ -30,7 +30,7 @@ func (w *walker) textRun(t *ast.Text) ast.Node {
 		s += part
 		if t.SoftLineBreak() || t.HardLineBreak() {
 			w.literalText(s)
-			w.breakLine()
+			w.gap(1)
 			return t
 		}
 		next, ok := t.NextSibling().(*ast.Text)
@@ -81,20 +81,18 @@ func (w *walker) literalText(s string) {
 	}
 }
 
-func (w *walker) breakLine() {
-	if len(w.out) > 0 {
-		w.pending = max(w.pending, 1)
-	}
+func (w *walker) styled(s style, n ast.Node) {
+	w.styledBy(s, func() { w.inlines(n) })
 }
 
-func (w *walker) styled(s style, n ast.Node) {
+func (w *walker) styledBy(s style, content func()) {
 	if w.active[s] {
-		w.inlines(n)
+		content()
 		return
 	}
 	w.active[s] = true
 	w.d.begin(w, s)
-	w.inlines(n)
+	content()
 	w.d.end(w, s)
 	w.active[s] = false
 }

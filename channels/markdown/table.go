@@ -41,9 +41,9 @@ func (w *walker) table(n *east.Table) {
 }
 
 func alignTable(rows [][]string, widths []int, alignments []east.Alignment) string {
-	var b strings.Builder
+	lines := make([]string, 0, len(rows)+1)
 	for i, row := range rows {
-		line := b.Len()
+		var b strings.Builder
 		for col, width := range widths {
 			cell := ""
 			if col < len(row) {
@@ -54,22 +54,16 @@ func alignTable(rows [][]string, widths []int, alignments []east.Alignment) stri
 			}
 			pad(&b, cell, width, alignments[col])
 		}
-		trimmed := strings.TrimRight(b.String()[line:], " ")
-		cut := b.String()[:line] + trimmed
-		b.Reset()
-		b.WriteString(cut)
+		lines = append(lines, strings.TrimRight(b.String(), " "))
 		if i == 0 {
-			b.WriteByte('\n')
+			rules := make([]string, len(widths))
 			for col, width := range widths {
-				if col > 0 {
-					b.WriteString("─┼─")
-				}
-				b.WriteString(strings.Repeat("─", width))
+				rules[col] = strings.Repeat("─", width)
 			}
+			lines = append(lines, strings.Join(rules, "─┼─"))
 		}
-		b.WriteByte('\n')
 	}
-	return strings.TrimRight(b.String(), "\n")
+	return strings.Join(lines, "\n")
 }
 
 func pad(b *strings.Builder, cell string, width int, a east.Alignment) {

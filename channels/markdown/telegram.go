@@ -64,7 +64,7 @@ type telegram struct {
 
 var telegramStyle = [styles]string{bold: "bold", italic: "italic", strike: "strikethrough"}
 
-func (d *telegram) text(w *walker, s string) { w.raw(inertAt(w.out, s)) }
+func (d *telegram) text(w *walker, s string) { w.raw(inertAt(w.before(), s)) }
 
 func (d *telegram) begin(w *walker, s style) {
 	d.open = append(d.open, span{kind: telegramStyle[s], start: len(w.out)})
@@ -105,11 +105,7 @@ func (d *telegram) fence(w *walker, lang, code string) {
 }
 
 func (d *telegram) heading(w *walker, _ int, content func()) {
-	w.active[bold] = true
-	d.begin(w, bold)
-	content()
-	d.end(w, bold)
-	w.active[bold] = false
+	w.styledBy(bold, content)
 }
 
 func (d *telegram) link(w *walker, url string, label func()) {
@@ -225,14 +221,13 @@ func toUTF16(text string, spans []span) []Entity {
 // zeroWidth keeps a platform from seeing a mention without showing anything.
 const zeroWidth = "\u200b"
 
-// inertAt makes @names in s inert; before is what precedes s. Addresses such
+// inertAt makes @names in s inert; prev is the character before s. Addresses such
 // as a@b.example stay.
-func inertAt(before []byte, s string) string {
+func inertAt(prev rune, s string) string {
 	if strings.IndexByte(s, '@') < 0 {
 		return s
 	}
 	var b strings.Builder
-	prev, _ := utf8.DecodeLastRune(before)
 	for i, r := range s {
 		b.WriteRune(r)
 		if r == '@' && !isWord(prev) && prev != '.' && prev != '-' {

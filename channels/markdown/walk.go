@@ -1,8 +1,10 @@
 package markdown
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/yuin/goldmark/ast"
 	east "github.com/yuin/goldmark/extension/ast"
@@ -21,8 +23,10 @@ type walker struct {
 	prefix  string // before each new line: quote marks and indentation
 	quotes  string // the quote marks among them alone
 	pending int    // newlines to write before the next content
+	blank   string // what empty lines among them show
 	active  [styles]bool
 	inLink  bool
+	after   string // goes before the next content if that is a word's
 }
 
 // render walks src in dialect d and returns the walker with its output.
@@ -36,6 +40,7 @@ func render(src string, d dialect) *walker {
 // the grammar leaves nothing to see, link definitions alone for example.
 func (w *walker) plainOnly(src string) {
 	w.out, w.pending = w.out[:0], 0
+	w.prefix, w.quotes = "", ""
 	w.lines(strings.TrimSpace(src))
 }
 
@@ -52,11 +57,55 @@ func (w *walker) raw(s string) {
 	if s == "" {
 		return
 	}
-	w.flush(w.prefix)
+	if w.after != "" {
+		if r, _ := utf8.DecodeRuneInString(s); w.pending == 0 && isWord(r) {
+			w.out = append(w.out, w.after...)
+		}
+		w.after = ""
+	}
+	w.flush()
 	w.out = append(w.out, s...)
 }
 
-func (w *walker) flush(prefix string) {
+// before is the character before what comes next; a newline at the beginning
+// of a line.
+func (w *walker) before() rune {
+	if w.pending > 0 || len(w.out) == 0 {
+		return '\n'
+	}
+	r, _ := utf8.DecodeLastRune(w.out)
+	return r
+}
+
+// lineStart reports that what comes next begins a line, but for its prefix.
+func (w *walker) lineStart() bool {
+	if w.pending > 0 {
+		return true
+	}
+	last := w.out[bytes.LastIndexByte(w.out, '\n')+1:]
+	return len(bytes.Trim(last, " >")) == 0
+}
+
+// closeMark writes a closing marker, before the white space that would keep it
+// from closing.
+func (w *walker) closeMark(marker string) {
+	if w.pending > 0 {
+		w.out = append(w.out, marker...)
+		return
+	}
+	n := len(w.out) - len(bytes.TrimRight(w.out, " "))
+	space := string(w.out[len(w.out)-n:])
+	w.out = append(w.out[:len(w.out)-n], marker...)
+	w.out = append(w.out, space...)
+}
+
+// quoted writes a quote whose lines begin with a mark.
+func (w *walker) quoted(content func()) {
+	w.ownLine()
+	w.nested("> ", true, func() { w.mark("> "); content() })
+}
+
+func (w *walker) flush() {
 	if w.pending == 0 {
 		return
 	}
@@ -64,18 +113,28 @@ func (w *walker) flush(prefix string) {
 		for i := w.pending; i > 0; i-- {
 			w.out = append(w.out, '\n')
 			if i > 1 {
-				w.out = append(w.out, strings.TrimRight(prefix, " ")...)
+				w.out = append(w.out, w.blank...)
 			}
 		}
 	}
-	w.out = append(w.out, prefix...)
+	w.out = append(w.out, w.prefix...)
 	w.pending = 0
 }
 
-// gap asks for n newlines before the next content.
+// gap asks for n newlines before the next content. Empty lines among them
+// belong to what asks last.
 func (w *walker) gap(n int) {
 	if len(w.out) > 0 {
 		w.pending = max(w.pending, n)
+		w.blank = strings.TrimRight(w.prefix, " ")
+	}
+}
+
+// newLine ends a line, empty ones too.
+func (w *walker) newLine() {
+	if len(w.out) > 0 {
+		w.pending++
+		w.blank = strings.TrimRight(w.prefix, " ")
 	}
 }
 
@@ -97,17 +156,11 @@ func (w *walker) nested(prefix string, quote bool, content func()) {
 func (w *walker) verbatim(s string) {
 	p := w.prefix
 	w.prefix = w.quotes
-	for line := range strings.SplitAfterSeq(s, "\n") {
-		text, ended := strings.CutSuffix(line, "\n")
-		if text == "" && ended {
-			w.flush(w.prefix)
-			w.pending++
-			continue
+	for i, line := range strings.Split(s, "\n") {
+		if i > 0 {
+			w.newLine()
 		}
-		w.raw(text)
-		if ended {
-			w.pending = 1
-		}
+		w.raw(line)
 	}
 	w.prefix = p
 }
@@ -224,7 +277,7 @@ func (w *walker) literal(n *ast.HTMLBlock) {
 func (w *walker) lines(s string) {
 	for i, line := range strings.Split(s, "\n") {
 		if i > 0 {
-			w.pending++
+			w.newLine()
 		}
 		if line != "" {
 			w.d.text(w, line)
