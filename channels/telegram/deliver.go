@@ -24,12 +24,16 @@ func (c *Channel) take(ctx context.Context, host channels.Host, batch []json.Raw
 	if len(batch) == 0 {
 		return offset, nil
 	}
-	next := offset
+	var next int64
 	byChat := map[int64][]arrival{}
 	var order []int64
 	for _, raw := range batch {
 		a := c.read(raw)
-		next = max(next, a.update+1)
+		if a.update > 0 {
+			// The last one counts, not the greatest: after a quiet week Telegram
+			// begins anew at any number.
+			next = a.update + 1
+		}
 		if a.in == nil && a.callback == "" && !a.moved {
 			continue
 		}
@@ -38,9 +42,8 @@ func (c *Channel) take(ctx context.Context, host channels.Host, batch []json.Raw
 		}
 		byChat[a.chat] = append(byChat[a.chat], a)
 	}
-	if next == offset {
-		// Nothing that could be confirmed: don't ask again at once.
-		c.log.Warn("telegram sent updates without new ids")
+	if next == 0 {
+		c.log.Warn("telegram sent updates without ids, which can't be confirmed")
 		pauseFor(ctx, c.pace.error)
 		return offset, nil
 	}
