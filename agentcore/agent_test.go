@@ -199,6 +199,32 @@ func TestAPanickingListenerLeavesAnAgentThatWorks(t *testing.T) {
 	}
 }
 
+func TestAMessageInTheLastPollIsAnsweredByTheSameRun(t *testing.T) {
+	var a *agentcore.Agent
+	given, asked := false, 0
+	a = agentcore.NewAgent(agentcore.Config{Model: echoModel{}, SteeringMessages: func(context.Context) ([]*agentcore.Message, error) {
+		if len(a.State().Messages) == 2 && !given { // the answer is there: this may be the last poll
+			if asked++; asked == 2 {
+				given = true
+				return nil, a.FollowUp(user("late"))
+			}
+		}
+		return nil, nil
+	}})
+	runs := 0
+	a.Subscribe(func(ev agentcore.Event) {
+		if ev.Type == agentcore.AgentStart {
+			runs++
+		}
+	})
+	if err := a.Prompt(t.Context(), user("go")); err != nil {
+		t.Fatal(err)
+	}
+	if got := transcript(a); runs != 1 || got != "go | re: go | late | re: late" {
+		t.Errorf("%d runs: %s", runs, got)
+	}
+}
+
 // TestNoMessageIsStranded steers from many goroutines while runs begin and end:
 // what was accepted is in the transcript exactly once, and answered.
 func TestNoMessageIsStranded(t *testing.T) {

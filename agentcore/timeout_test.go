@@ -9,10 +9,12 @@ import (
 	"clawbot/agentcore"
 )
 
-// sleeper is a tool that takes d of the run's time after pausing it for paused.
+// sleeper is a tool that takes d of the run's time. If paused is not 0, it takes
+// four minutes more before that, and then a pause.
 func sleeper(paused, d time.Duration) *agentcore.Tool {
 	return &agentcore.Tool{Name: "get_weather", Execute: func(ctx context.Context, _ agentcore.Call, _ func(agentcore.Update)) (agentcore.Result, error) {
 		if paused > 0 {
+			time.Sleep(4 * time.Minute)
 			outer := agentcore.PauseTimeout(ctx)
 			inner := agentcore.PauseTimeout(ctx)
 			time.Sleep(paused)
@@ -60,7 +62,7 @@ func TestATimeoutEndsTheRunInOrder(t *testing.T) {
 
 func TestTheTimeoutStandsStillWhileItIsPaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := agentcore.New(agentcore.Config{Model: newMemoryModel(), Timeout: 10 * time.Minute, Tools: []*agentcore.Tool{sleeper(24*time.Hour, 9*time.Minute)}})
+		l := agentcore.New(agentcore.Config{Model: newMemoryModel(), Timeout: 10 * time.Minute, Tools: []*agentcore.Tool{sleeper(24*time.Hour, 5*time.Minute)}})
 		if end := runAll(t, l); end.Err != nil {
 			t.Errorf("the run ended with %v", end.Err)
 		}
@@ -69,7 +71,7 @@ func TestTheTimeoutStandsStillWhileItIsPaused(t *testing.T) {
 
 func TestThePauseGivesNoTimeAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := agentcore.New(agentcore.Config{Model: newMemoryModel(), Timeout: 10 * time.Minute, Tools: []*agentcore.Tool{sleeper(time.Hour, 11*time.Minute)}})
+		l := agentcore.New(agentcore.Config{Model: newMemoryModel(), Timeout: 10 * time.Minute, Tools: []*agentcore.Tool{sleeper(time.Hour, 7*time.Minute)}})
 		start := time.Now()
 		if end := runAll(t, l); end.Err == nil || end.Err.Class != agentcore.ErrLimit {
 			t.Errorf("the run ended with %v", end.Err)
