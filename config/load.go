@@ -28,6 +28,8 @@ type Loader struct {
 	// channels that the program has. Anything else that is configured is a
 	// problem; when empty, all that the configuration knows are taken.
 	Formats, Drivers, Channels []string
+	// Absent are settings that the program doesn't act on.
+	Absent []Absent
 
 	sections map[string]any
 }

@@ -307,3 +307,36 @@ token = "secret-account"
 		t.Error(diff)
 	}
 }
+
+func TestASettingThatTheProgramDoesNotActOnIsTold(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "clawbot.toml")
+	l := &Loader{Path: file, Env: environment(), Absent: []Absent{
+		{Key: "budget.daily_usd", Message: "is not enforced", Refuse: true},
+		{Key: "tools.mcp", Message: "is not used"},
+		{Key: "skills.dirs", Message: "is not used"},
+		{Key: "channels.telegram.reply_in", Message: "is not used"},
+	}}
+	write(t, file, Example())
+	if cfg, err := l.Load(); err != nil || len(cfg.Origin.Warnings) > 0 {
+		t.Errorf("the defaults are complained of: %v", err)
+	}
+	write(t, file, "[skills]\ndirs = [\"skills\", \"more\"]\n[tools.mcp.x]\ncommand = [\"a\"]\n[channels.telegram]\ntoken = \"1:a\"\nreply_in = \"channel\"\n")
+	cfg, err := l.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, w := range cfg.Origin.Warnings {
+		w.File = "f"
+		got = append(got, w.String())
+	}
+	want := []string{"f:2:1: skills.dirs: is not used", "f:3:8: tools.mcp: is not used", "f:7:1: channels.telegram.reply_in: is not used"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	write(t, file, "[budget]\ndaily_usd = 5\n")
+	_, err = l.Load()
+	if got := problems(t, err); len(got) != 1 || got[0] != "clawbot.toml:2:1: budget.daily_usd: is not enforced" {
+		t.Errorf("problems: %q", got)
+	}
+}

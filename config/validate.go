@@ -24,6 +24,7 @@ func (c *checker) check() {
 	c.checkChannels()
 	c.checkTools()
 	c.checkMissing()
+	c.checkAbsent()
 }
 
 func (c *checker) checkAgent() {

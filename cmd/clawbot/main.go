@@ -91,6 +91,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
+	cmd.SuggestionsMinimumDistance = 2
 	message := fmt.Sprintf("there is no command %q", cmd.CommandPath()+" "+args[0])
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		return fmt.Errorf("%s; did you mean %q?", message, cmd.CommandPath()+" "+near[0])

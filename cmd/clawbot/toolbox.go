@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"clawbot/agentcore"
@@ -15,9 +16,10 @@ import (
 
 // toolbox gives the registry's tools to conversations, as [tools] allows.
 type toolbox struct {
-	registry *tools.Registry
-	policy   tools.Policy
-	log      *slog.Logger
+	registry    *tools.Registry
+	policy      tools.Policy
+	permissions map[string]config.Permission
+	log         *slog.Logger
 }
 
 var (
@@ -31,9 +33,10 @@ func newToolbox(cfg *config.Config, log *slog.Logger) (*toolbox, error) {
 		return nil, fmt.Errorf("build the registry of tools: %w", err)
 	}
 	return &toolbox{
-		registry: registry,
-		policy:   tools.Policy{Rules: cfg.Tools.Rules, Roles: cfg.Tools.Roles, Channels: cfg.Tools.Channels},
-		log:      log,
+		registry:    registry,
+		policy:      tools.Policy{Rules: cfg.Tools.Rules, Roles: cfg.Tools.Roles, Channels: cfg.Tools.Channels},
+		permissions: cfg.Tools.Permissions,
+		log:         log,
 	}, nil
 }
 
@@ -44,7 +47,14 @@ func (b *toolbox) For(_ context.Context, req gateway.ToolRequest) []*agentcore.T
 		b.log.Error("no tools are given: two of them contradict each other", "err", err)
 		return nil
 	}
-	return set.Tools
+	return slices.DeleteFunc(set.Tools, func(t *agentcore.Tool) bool { return b.closed(t.Name) })
+}
+
+// closed reports whether a tool is off for everybody. Nobody can be asked for
+// approval yet, so what needs one is off too.
+func (b *toolbox) closed(tool string) bool {
+	mode := b.permissions[tool].Mode
+	return mode == "deny" || mode == "ask"
 }
 
 // Tell implements [gateway.Teller].

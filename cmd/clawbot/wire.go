@@ -44,7 +44,11 @@ type driver func(ctx context.Context, cfg config.Store, log *slog.Logger) (store
 func drivers() map[string]driver {
 	return map[string]driver{
 		"sqlite": func(ctx context.Context, cfg config.Store, log *slog.Logger) (store.Store, error) {
-			return sqlite.Open(ctx, sqlite.Config{Path: cfg.Path, Logger: log})
+			s, err := sqlite.Open(ctx, sqlite.Config{Path: cfg.Path, Logger: log})
+			if err != nil {
+				return nil, err // and not an interface that holds a nil pointer
+			}
+			return s, nil
 		},
 		"memory": func(context.Context, config.Store, *slog.Logger) (store.Store, error) {
 			return memory.New(), nil
@@ -79,6 +83,7 @@ func newLoader() *config.Loader {
 		Formats:  slices.Sorted(maps.Keys(formats())),
 		Drivers:  slices.Sorted(maps.Keys(drivers())),
 		Channels: []string{"web", "terminal"},
+		Absent:   absent(),
 	}
 	for _, p := range platforms() {
 		l.Channels = append(l.Channels, p.name)
