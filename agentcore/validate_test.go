@@ -34,6 +34,8 @@ func TestCoercionTurnsWhatWasMeantIntoWhatTheSchemaWants(t *testing.T) {
 		{"null for a property of unknown type stays", property(`{}`), `{"v":null}`, `{"v":null}`},
 		{"a member of a union that fits is left alone", property(`{"anyOf":[{"type":"string"},{"type":"number"}]}`), `{"v":5}`, `{"v":5}`},
 		{"a type of several that fits is left alone", property(`{"type":["string","number"]}`), `{"v":5}`, `{"v":5}`},
+		{"a member of a union that fits is left alone while its neighbours change", `{"type":"object","properties":{"v":{"anyOf":[{"type":"string"},{"type":"number"}]},"w":{"type":"boolean"}}}`, `{"v":5,"w":"true"}`, `{"v":5,"w":true}`},
+		{"an integer in a union is written plainly", property(`{"anyOf":[{"type":"string"},{"type":"integer"}]}`), `{"v":5.0}`, `{"v":5}`},
 		{"the first member that a value can become wins", property(`{"anyOf":[{"type":"integer"},{"type":"boolean"}]}`), `{"v":"true"}`, `{"v":true}`},
 		{"the first type of several that changes a value wins", property(`{"type":["integer","boolean"]}`), `{"v":"true"}`, `{"v":true}`},
 		{"members of allOf each have their say", property(`{"allOf":[{"type":"integer"},{"minimum":3}]}`), `{"v":"5"}`, `{"v":5}`},
