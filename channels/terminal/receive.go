@@ -77,6 +77,7 @@ func (v *conversation) loop(ctx context.Context) {
 				continue
 			}
 			v.interrupts = 0
+			v.screen.entered()
 			if err := v.send(ctx, text); err != nil {
 				v.screen.note("The message was not taken: " + err.Error())
 				v.screen.prompt()
@@ -103,7 +104,7 @@ func (v *conversation) draw() {
 		switch it.event.Type {
 		case "run_start":
 			v.waiting, v.running = true, true
-		case "run_end", "reset":
+		case "run_end":
 			v.waiting, v.running = false, false
 			v.screen.prompt()
 		}
@@ -121,8 +122,8 @@ func (v *conversation) send(ctx context.Context, text string) error {
 		return err
 	}
 	// A reading command is answered, and a message refused, before Accept
-	// returns; then no run follows. Neither does one follow a stop.
-	if v.events.notices() == before && !isStop(text) {
+	// returns; then nothing follows.
+	if v.events.notices() == before {
 		v.waiting = true
 	}
 	return nil
@@ -167,11 +168,6 @@ func (v *conversation) finish(err error) {
 	}
 	v.result = err
 	close(v.done)
-}
-
-func isStop(text string) bool {
-	word, _, _ := strings.Cut(strings.TrimSpace(text), " ")
-	return strings.EqualFold(word, "/stop")
 }
 
 func idOf(n int) string { return "n" + strconv.Itoa(n) }

@@ -51,6 +51,9 @@ func (s *screen) prompt() {
 	}
 }
 
+// entered notes that the person has ended the prompt's line.
+func (s *screen) entered() { s.prompted = false }
+
 // event draws one live event.
 func (s *screen) event(ev *channels.LiveEvent) {
 	switch ev.Type {
@@ -70,8 +73,6 @@ func (s *screen) event(ev *channels.LiveEvent) {
 		s.toolEnd(ev.Call)
 	case "notice":
 		s.notice(ev.Text)
-	case "reset":
-		s.note("A new conversation.")
 	case "run_end":
 		s.end(ev)
 	}

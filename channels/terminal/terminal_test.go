@@ -190,13 +190,16 @@ func TestLinesFromAPipeWaitForTheAnswerBeforeThem(t *testing.T) {
 	in := "first\nsecond \\\ngoes on\n\n/stop\nlast"
 	out, _, host, err := talk(t, Config{In: strings.NewReader(in)}, func(h *fakeHost, text string) error {
 		if text == "/stop" {
+			go func() {
+				_, _ = h.channel.Post(context.Background(), channels.Target{}, channels.Outgoing{Markdown: "Idle."})
+			}()
 			return nil
 		}
 		go h.publish(runStart, delta(0, "wrong"), channels.LiveEvent{Type: "text_reset"}, delta(0, "To "),
 			assistant("To "+text+"\x1b[31m", agentcore.Usage{}), runEnd)
 		return nil
 	})
-	want := "To first\x1b[31m\nTo second \ngoes on\x1b[31m\nTo last\x1b[31m\n"
+	want := "To first\x1b[31m\nTo second \ngoes on\x1b[31m\nIdle.\nTo last\x1b[31m\n"
 	if out != want || err != nil {
 		t.Errorf("stdout %q, want %q; %v", out, want, err)
 	}

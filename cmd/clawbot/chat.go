@@ -99,7 +99,8 @@ func chat(ctx context.Context, io streams, loader *config.Loader, term terminal.
 	term.InTTY, term.OutTTY, term.ErrTTY = isTTY(io.in), isTTY(io.out), isTTY(io.err)
 	term.Color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	channel := terminal.New(term)
-	g, err := newGateway(cfg, ownSessions{s}, model, []channels.Channel{channel}, log)
+	g, err := newGateway(cfg, onlySessions{s, func(session string) bool { return session == channel.Conversation() }},
+		model, []channels.Channel{channel}, log)
 	if err != nil {
 		return err
 	}
@@ -142,22 +143,6 @@ func chatStore(ctx context.Context, cfg *config.Config, errs io.Writer, log *slo
 	}
 	fmt.Fprintf(errs, "A bot is running (%s has %s), so this conversation uses the memory store and is forgotten at the end.\n", who, locked.Path)
 	return memory.New(), nil
-}
-
-// ownSessions keeps a chat from taking up what the bot's other channels have
-// left in the same store.
-type ownSessions struct{ store.Store }
-
-// Due implements [store.Inbox].
-func (s ownSessions) Due(ctx context.Context, limit int) ([]string, error) {
-	all, err := s.Store.Due(ctx, limit)
-	var own []string
-	for _, session := range all {
-		if strings.HasPrefix(session, terminal.Name+":") {
-			own = append(own, session)
-		}
-	}
-	return own, err
 }
 
 // ctrlC turns SIGINT into interrupts of the conversation. SIGTERM ends the

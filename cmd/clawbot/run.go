@@ -91,7 +91,7 @@ func (b *bot) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if b.gateway, err = newGateway(b.cfg, b.store, b.model, list, b.log); err != nil {
+	if b.gateway, err = newGateway(b.cfg, onlySessions{b.store, notOfTerminal}, b.model, list, b.log); err != nil {
 		return err
 	}
 	b.server, err = b.newServer(ctx, list)
