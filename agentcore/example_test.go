@@ -68,17 +68,18 @@ func Example() {
 		case agentcore.ToolEnd:
 			fmt.Println("tool:", event.Call.Name, string(event.Call.Arguments))
 		case agentcore.MessageEnd:
-			fmt.Printf("%s: %s\n", event.Message.Role, event.Message.Text()) // a good place to store it
+			// A good place to store event.Message: the loop waits.
+			fmt.Printf("%s, %d blocks: %q\n", event.Message.Role, len(event.Message.Content), event.Message.Text())
 		case agentcore.AgentEnd:
 			fmt.Println("failed:", event.Err != nil)
 		}
 	}
 	// Output:
-	// user: How is the weather in Lima?
-	// assistant:
+	// user, 1 blocks: "How is the weather in Lima?"
+	// assistant, 1 blocks: ""
 	// tool: get_weather {"location":"Lima"}
-	// toolResult: 18 °C and sunny in Lima
-	// assistant: It is 18 °C and sunny.
+	// toolResult, 1 blocks: "18 °C and sunny in Lima"
+	// assistant, 1 blocks: "It is 18 °C and sunny."
 	// failed: false
 }
 
