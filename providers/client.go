@@ -154,8 +154,9 @@ func (c *Client) post(ctx context.Context, body Body, headers http.Header, key s
 	a.timer = time.AfterFunc(c.idle, func() { cancel(errIdle) })
 	resp, err := c.http.Do(c.request(ctx, body, headers, key))
 	if err != nil {
+		failed := c.transport(ctx, err) // before Close, which cancels ctx
 		a.Close()
-		return nil, c.transport(ctx, err)
+		return nil, failed
 	}
 	a.body = resp.Body
 	if err := a.open(resp); err != nil {
