@@ -20,7 +20,8 @@ import (
 // event id, keeps transcripts, and delivers on its bus in order, one goroutine
 // per subscription.
 type bot struct {
-	t *testing.T
+	t       *testing.T
+	channel *Channel // that it hosts
 
 	mu       sync.Mutex
 	events   map[string]bool
@@ -289,9 +290,8 @@ func call(id, name, args string) agentcore.ToolCall {
 // running is a channel that receives, behind a server.
 type running struct {
 	*bot
-	channel *Channel
-	url     string
-	client  *http.Client
+	url    string
+	client *http.Client
 }
 
 func run(t *testing.T) *running {
@@ -307,6 +307,7 @@ func runWith(t *testing.T, cfg Config) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
+	b.channel = c
 	ctx, cancel := context.WithCancel(context.Background())
 	received := make(chan error, 1)
 	go func() { received <- c.Receive(ctx, b) }()
@@ -325,5 +326,15 @@ func runWith(t *testing.T, cfg Config) *running {
 			t.Errorf("%d subscriptions outlived the channel", len(b.subs))
 		}
 	})
-	return &running{bot: b, channel: c, url: srv.URL, client: srv.Client()}
+	return &running{bot: b, url: srv.URL, client: srv.Client()}
+}
+
+func userText(s string) *agentcore.Message { return text(agentcore.RoleUser, s) }
+
+func mustJSON(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(data)
 }

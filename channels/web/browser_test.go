@@ -80,12 +80,14 @@ func browse(t *testing.T) *tab {
 func serveBot(t *testing.T, cfg server.Config) (*bot, string) {
 	t.Helper()
 	b := newBot(t)
-	c, err := New(Config{Transcripts: b, Info: func() Info {
+	var err error
+	b.channel, err = New(Config{Transcripts: b, Info: func() Info {
 		return Info{Name: "clawbot", Model: "demo/demo", Demo: true, Labels: map[string]string{"read_file": "Read file"}}
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	c := b.channel
 	_ = c.RegisterCommands(t.Context(), []channels.Command{{Name: "stop", Description: "Stop what I am doing"}, {Name: "status", Description: "What I am doing"}})
 	cfg.Pages = []channels.Handler{c}
 	s, err := server.New(cfg)

@@ -49,7 +49,7 @@ func TestAPersonChatsSeesAToolRunSteersAndReloads(t *testing.T) {
 	p.finish(c, text(agentcore.RoleAssistant, "Le premier titre est **clawbot**."))
 	p.end(c, "")
 	p.until("the run has ended", `document.getElementById("stop").hidden && document.querySelector(".status").hidden`)
-	p.expect("the tool is done", `document.querySelector('.tool[data-state="done"] .tool-time').textContent === "0.3 s"`)
+	p.expect("the tool is done", `document.querySelector('.tool[data-state="done"] .tool-time').textContent === "300 ms"`)
 	p.expect("nothing is drawn twice", `document.querySelectorAll(".md").length === 2 && document.querySelectorAll(".tool").length === 1`)
 	order := `[...document.querySelectorAll(".entries > *")].map((e) => e.dataset.kind).join()`
 	want := "user,assistant,user,assistant"

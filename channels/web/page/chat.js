@@ -8,7 +8,7 @@ import { Composer } from "./composer.js";
 
 const examples = [
   ["Use a tool", "Read README.md and tell me its first heading"],
-  ["A long answer", "Explain how a message travels through you, step by step, with a table and a code example"],
+  ["A long answer", "Explain how a message travels, with a table and some code"],
   ["Something to steer", "Count to 30 slowly, one number per line"],
 ];
 

@@ -112,6 +112,7 @@ export class Composer {
 
   hint(text, bad = false) {
     $("hint").textContent = text;
+    $("hint").classList.toggle("idle", !bad && !this.running);
     $("hint").classList.toggle("bad", bad);
   }
 

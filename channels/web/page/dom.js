@@ -119,9 +119,11 @@ export function when(el, at, now = Date.now()) {
 export const timeOfDay = (at) => clock.format(new Date(at));
 export const exactTime = (at) => exact.format(new Date(at));
 
-// duration is "0.3 s", "12 s" or "2 min 5 s".
+// duration is "12 ms", "1.2 s", "12 s" or "2 min 5 s".
 export function duration(ms) {
-  if (ms < 950) return Math.max(ms, 0) < 50 ? "0.1 s" : (ms / 1000).toFixed(1) + " s";
+  ms = Math.max(ms, 0);
+  if (ms < 1000) return Math.round(ms) + " ms";
+  if (ms < 9950) return (ms / 1000).toFixed(1) + " s";
   const s = Math.round(ms / 1000);
   if (s < 60) return s + " s";
   return Math.floor(s / 60) + " min " + (s % 60) + " s";

@@ -110,6 +110,8 @@ function scan(s, open, depth) {
     } else if (c === "*" || c === "_" || c === "~") {
       let n = 1;
       while (s[i + n] === c) n++;
+      // Marks at the very end: what they open has not come yet.
+      if (open && i + n === s.length && n <= 3 && (i === 0 || /\s/.test(s[i - 1]))) break;
       const d = c === "~" && n !== 2 ? null : flanks(s, i, n, c);
       if (d) {
         flush();
@@ -272,7 +274,9 @@ function emphasis(nodes, open) {
   const fold = () => {
     const f = frames.pop();
     openCount[f.mark.ch]--;
-    top().kids.push(f.mark.ch.repeat(f.mark.n), ...f.kids);
+    const kids = top().kids;
+    kids.push(f.mark.ch.repeat(f.mark.n));
+    for (const k of f.kids) kids.push(k);
   };
   const wrap = (n) => {
     const f = frames.pop();
@@ -309,11 +313,7 @@ function emphasis(nodes, open) {
   }
   while (frames.length > 1) {
     if (open && top().kids.length && top().mark.n <= 3) wrap(top().mark.n >= 2 ? 2 : 1);
-    else if (open && !top().kids.length) {
-      // A mark at the very end: what it opens has not come yet.
-      const f = frames.pop();
-      openCount[f.mark.ch]--;
-    } else fold();
+    else fold();
   }
   return frames[0].kids;
 }

@@ -14,7 +14,9 @@ const tableRule = /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]
 const maxDepth = 10;
 
 const blank = (line) => line.trim() === "";
-const indent = (line) => /^ */.exec(line)[0].length;
+const indent = (line) => detab(/^[ \t]*/.exec(line)[0]).length;
+// A tab counts as four spaces where blocks are told apart; code keeps it.
+const detab = (line) => line.replaceAll("\t", "    ");
 
 // render replaces the content of el by the Markdown text.
 export function render(el, text) {
@@ -30,11 +32,14 @@ export class Writer {
     el.replaceChildren();
     this.rest = ""; // source of the open block
     this.open = null; // its nodes
+    this.held = "";
     this.code = null; // the open code block at top level
   }
 
   add(delta) {
-    this.rest += delta.replace(/\r\n?/g, "\n");
+    delta = this.held + delta;
+    this.held = delta.endsWith("\r") ? "\r" : ""; // its \n may be in the next piece
+    this.rest += (this.held ? delta.slice(0, -1) : delta).replace(/\r\n?/g, "\n");
     this.draw(false);
   }
 
@@ -46,7 +51,7 @@ export class Writer {
   draw(done) {
     if (this.code && !this.grow(done)) return;
     this.clearOpen();
-    const lines = expand(this.rest).split("\n");
+    const lines = this.rest.split("\n");
     let i = 0, offset = 0, last = null;
     while (i < lines.length) {
       if (blank(lines[i])) {
@@ -68,7 +73,7 @@ export class Writer {
       return;
     }
     if (!last) return;
-    if (last.type === "code" && last.fence) this.begin(last);
+    if (last.type === "code" && last.fence && last.open && lines.length > offset + 1) this.begin(last);
     else this.open = this.put(last, true);
   }
 
@@ -163,8 +168,12 @@ function isClosed(unit, lines) {
   return false;
 }
 
-const expand = (text) => (text.includes("\t") ? text.replace(/^[ ]*\t[ \t]*/gm, (lead) => lead.replace(/\t/g, "    ")) : text);
-const strip = (line, n) => line.replace(new RegExp("^ {0," + n + "}"), "");
+// strip takes up to n columns of white space off a line.
+function strip(line, n) {
+  if (n === 0) return line;
+  const lead = /^[ \t]*/.exec(line)[0];
+  return detab(lead).slice(n) + line.slice(lead.length);
+}
 
 function closes(line, mark) {
   const m = /^ {0,3}(`{3,}|~{3,})[ \t]*$/.exec(line);
@@ -181,14 +190,15 @@ function interrupts(line) {
 // next reads the block that begins at line i: {type, end, …}, end being the
 // line after it. open marks a code block without its end.
 function next(lines, i, depth) {
-  const line = lines[i];
+  const line = /^[ \t]/.test(lines[i]) ? strip(" " + lines[i], 1) : lines[i];
   let m;
   if ((m = fence.exec(line)) && !(m[2][0] === "`" && m[3].includes("`"))) return fenced(lines, i, m);
   if ((m = heading.exec(line))) return { type: "h", level: m[1].length, text: m[2] ?? "", end: i + 1 };
   if (rule.test(line)) return { type: "hr", end: i + 1 };
   if (depth < maxDepth) {
     if (quote.test(line)) return quoted(lines, i);
-    if ((m = item.exec(line))) return listItem(lines, i, m);
+    const marked = line.replace(/^( {0,3}(?:[-*+]|\d{1,9}[.)]))\t/, "$1    ");
+    if ((m = item.exec(marked))) return listItem(lines, i, m, marked);
   }
   if (line.includes("|") && i + 1 < lines.length && tableRule.test(lines[i + 1]) &&
     cells(line).length === cells(lines[i + 1]).length) return table(lines, i);
@@ -224,10 +234,10 @@ function quoted(lines, i) {
 
 // listItem reads one item. Nested lists may be indented by two spaces whatever
 // the marker's width: models write them so.
-function listItem(lines, i, m) {
+function listItem(lines, i, m, line) {
   const pad = m[3].length > 4 || m[3] === "" ? 1 : m[3].length;
   const width = m[1].length + m[2].length + pad;
-  const inner = [lines[i].slice(Math.min(width, lines[i].length))];
+  const inner = [line.slice(Math.min(width, line.length))];
   let end = i + 1, loose = false, mark = null;
   for (let at = end; at < lines.length; at++) {
     const line = lines[at];

@@ -175,7 +175,7 @@ export class Thread {
         render(text, e.text);
         el.append(text);
       }
-      el.append(h("div", { class: "acts" }, copyButton(() => e.text), meta(e)));
+      if (!e.calls?.length) el.append(h("div", { class: "acts" }, copyButton(() => e.text), meta(e)));
     }
     if (!early) this.closeText();
     if (e.calls?.length) {
@@ -288,7 +288,7 @@ export class Thread {
     else if (run.thinking) text = "Thinking";
     else if (run.text || run.known === false) text = "Writing";
     const ms = Date.now() - run.began;
-    if (ms > 3000) text += " · " + duration(ms);
+    if (ms > 3000) text += " · " + duration(Math.floor(ms / 1000) * 1000);
     const el = this.status.lastElementChild;
     if (el.textContent !== text) el.textContent = text;
   }

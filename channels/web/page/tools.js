@@ -77,7 +77,7 @@ export class Row {
   }
 
   tick(now) {
-    if (this.state === "running" && this.began && now - this.began > 900) this.time.textContent = duration(now - this.began);
+    if (this.state === "running" && this.began && now - this.began > 900) this.time.textContent = Math.round((now - this.began) / 1000) < 60 ? Math.round((now - this.began) / 1000) + " s" : duration(now - this.began);
   }
 
   set(state) {

@@ -1,0 +1,505 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"clawbot/agentcore"
+	"clawbot/channels"
+	"clawbot/server"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+func TestAKeyboardAloneDoesEverything(t *testing.T) {
+	p := browse(t)
+	p.add("old", EntryUser, userText("An older question"), "")
+	p.open("/")
+	p.until("ready", `document.querySelectorAll("#list li").length === 1 && document.querySelector(".examples button") && document.querySelector("#model").textContent`)
+	// Tab reaches everything, in reading order, and shows where it is.
+	eval[bool](p, `(document.activeElement.blur(), true)`)
+	var reached []string
+	for range 14 {
+		p.keys(kb.Tab)
+		reached = append(reached, eval[string](p, `document.activeElement.id || document.activeElement.className || document.activeElement.textContent.slice(0, 12)`))
+		p.expect("the focus is visible at "+reached[len(reached)-1], `(() => {
+			const s = getComputedStyle(document.activeElement), b = getComputedStyle(document.activeElement.parentElement);
+			return document.activeElement === document.body || s.outlineStyle !== "none" || b.boxShadow !== "none";
+		})()`)
+	}
+	got := strings.Join(reached, " ")
+	for _, want := range []string{"skip", "home", "theme", "new", "search", "An older qu", "thread", "Use a tool", "box"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("Tab does not reach %q: %s", want, got)
+		}
+	}
+	// Search by Control+K, the list by arrows, a conversation by Enter.
+	p.keys("k", chromedp.KeyModifiers(2))
+	p.expect("search has the focus", `document.activeElement.id === "search"`)
+	p.keys("older")
+	p.keys(kb.ArrowDown)
+	p.keys(kb.Enter)
+	p.until("the conversation is open", `location.pathname === "/c/old" && document.querySelector(".entries .said")`)
+	// Alt+N begins a new one, Enter in an example sends it.
+	p.keys("n", chromedp.KeyModifiers(1))
+	p.until("a new one", `location.pathname === "/" && document.activeElement.id === "box" && document.querySelector(".examples button")`)
+	p.focus(".examples button")
+	p.keys(kb.Enter)
+	c := p.conversation()
+	in := p.next(0)
+	p.took(c, in)
+	p.start(c)
+	p.finish(c, calling("", call("t", "exec", `{"command":"ls"}`)))
+	p.tool(c, "tool_start", channels.LiveCall{ID: "t", Name: "exec"})
+	p.until("the tool is there", `document.querySelector(".tool summary")`)
+	p.focus(".tool summary")
+	p.keys(" ")
+	p.until("it unfolds by the space bar", `document.querySelector(".tool").open`)
+	p.focus("#box")
+	p.keys("/st")
+	p.until("commands are offered", `!document.getElementById("commands").hidden`)
+	p.keys(kb.ArrowDown)
+	p.keys(kb.Tab)
+	p.expect("Tab completes the chosen one", `document.getElementById("box").value === "/status"`)
+	p.keys(kb.Enter)
+	if in := p.next(1); in.Text != "/status" {
+		t.Errorf("sent %q", in.Text)
+	}
+	p.focus("#box")
+	p.keys(kb.Tab)
+	p.expect("stop is next to the box", `document.activeElement.id === "stop"`)
+	p.keys(kb.Enter)
+	if in := p.next(2); in.Text != "/stop" {
+		t.Errorf("sent %q", in.Text)
+	}
+}
+
+func TestShiftEnterStartsALineAndAnInputMethodKeepsItsEnter(t *testing.T) {
+	p := browse(t)
+	p.open("/")
+	p.focus("#box")
+	p.keys("one")
+	p.keys(kb.Enter, chromedp.KeyModifiers(8))
+	p.keys("two")
+	p.expect("two lines", `document.getElementById("box").value === "one\ntwo"`)
+	eval[bool](p, `document.getElementById("box").dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", isComposing: true, bubbles: true, cancelable: true }))`)
+	p.keys(kb.Enter)
+	if in := p.next(0); in.Text != "one\ntwo" {
+		t.Errorf("sent %q", in.Text)
+	}
+}
+
+func TestColoursFollowTheSystemAndASwitch(t *testing.T) {
+	p := browse(t)
+	ground := `getComputedStyle(document.body).backgroundColor`
+	p.media("prefers-color-scheme", "dark")
+	p.open("/")
+	dark := eval[string](p, ground)
+	p.media("prefers-color-scheme", "light")
+	light := eval[string](p, ground)
+	if dark == light {
+		t.Fatalf("light and dark are both %s", dark)
+	}
+	p.click("#theme") // light
+	p.click("#theme") // dark
+	if got := eval[string](p, ground); got != dark {
+		t.Errorf("switched to dark it is %s, want %s", got, dark)
+	}
+	p.do(chromedp.Reload())
+	p.until("the choice is kept", fmt.Sprintf("%s === %q", ground, dark))
+	p.click("#theme")
+	p.expect("and given back to the system", fmt.Sprintf("%s === %q", ground, light))
+}
+
+// contrast computes WCAG contrast of every visible text against what is behind
+// it, and returns what is below AA.
+const contrast = `(() => {
+	const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+	const rgb = (color) => { context.clearRect(0, 0, 1, 1); context.fillStyle = color; context.fillRect(0, 0, 1, 1); return [...context.getImageData(0, 0, 1, 1).data]; };
+	const lum = ([r, g, b]) => { const f = (c) => ((c /= 255) <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4); return 0.2126 * f(r) + 0.7152 * f(g) + 0.0722 * f(b); };
+	const behind = (e) => { for (; e; e = e.parentElement) { const c = rgb(getComputedStyle(e).backgroundColor); if (c[3] > 250) return c; } return [255, 255, 255]; };
+	const bad = [];
+	for (const e of document.querySelectorAll("body *")) {
+		if (![...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim()) || !e.checkVisibility() || e.closest(".unseen, .skip, :disabled")) continue;
+		const a = lum(rgb(getComputedStyle(e).color)), b = lum(behind(e));
+		const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+		if (ratio < 4.5) bad.push(e.tagName + "." + e.className + " " + ratio.toFixed(2));
+	}
+	return bad;
+})()`
+
+func TestEveryTextCanBeReadAndEveryControlHasAName(t *testing.T) {
+	for _, scheme := range []string{"light", "dark"} {
+		p := browse(t)
+		p.media("prefers-color-scheme", scheme)
+		p.open("/")
+		p.until("ready", `document.querySelector("#model").textContent`)
+		check := func(state string) {
+			if bad := eval[[]string](p, contrast); len(bad) > 0 {
+				t.Errorf("%s, %s: contrast below 4.5: %v", scheme, state, bad)
+			}
+			nameless := eval[[]string](p, `[...document.querySelectorAll("button, a, input, textarea, summary, [role]")].filter((e) => e.checkVisibility() &&
+				!(e.textContent.trim() || e.getAttribute("aria-label") || e.labels?.length || e.title) && e.getAttribute("role") !== "status").map((e) => e.outerHTML.slice(0, 80))`)
+			if len(nameless) > 0 {
+				t.Errorf("%s, %s: controls without a name: %v", scheme, state, nameless)
+			}
+			twice := eval[[]string](p, `[...document.querySelectorAll("[id]")].map((e) => e.id).filter((id, i, all) => all.indexOf(id) !== i)`)
+			if len(twice) > 0 {
+				t.Errorf("%s, %s: ids used twice: %v", scheme, state, twice)
+			}
+		}
+		check("empty")
+		drawRun(p, check)
+	}
+}
+
+func TestWithReducedMotionNothingMoves(t *testing.T) {
+	p := browse(t)
+	p.media("prefers-reduced-motion", "reduce")
+	p.open("/")
+	p.write("go")
+	c := p.conversation()
+	p.took(c, p.next(0))
+	p.start(c)
+	p.until("working", `document.querySelector(".status:not([hidden])")`)
+	p.expect("nothing is animated", `document.getAnimations().length === 0`)
+}
+
+func TestALongTranscriptOpensAtOnceAndOlderEntriesComeOnScrolling(t *testing.T) {
+	p := browse(t)
+	for i := range 2500 {
+		p.add("long", EntryUser, userText(fmt.Sprint("Question ", i)), "")
+		p.add("long", EntryAssistant, text(agentcore.RoleAssistant, fmt.Sprint("Answer ", i, "\n\n", sampleAnswer)), "")
+	}
+	p.open("/")
+	took := eval[float64](p, `(async () => {
+		const at = performance.now();
+		history.pushState(null, "", "/c/long");
+		dispatchEvent(new PopStateEvent("popstate"));
+		while (!document.querySelector(".entries")?.textContent.includes("Answer 2499")) await new Promise(requestAnimationFrame);
+		return performance.now() - at;
+	})()`)
+	t.Logf("5,000 entries open in %.0f ms", took)
+	p.expect("only the end is drawn", `document.querySelector(".entries").childElementCount <= 120`)
+	p.until("it stands at the end", `document.getElementById("thread").scrollTop + document.getElementById("thread").clientHeight >= document.getElementById("thread").scrollHeight - 2`)
+	first := eval[string](p, `document.querySelector(".entries > *").dataset.position`)
+	eval[bool](p, `(document.getElementById("thread").scrollTop = 500, true)`)
+	p.until("older entries come", fmt.Sprintf(`Number(document.querySelector(".entries > *").dataset.position) < %s`, first))
+	p.expect("what was looked at stays", `document.getElementById("thread").scrollTop > 900`)
+	p.expect("in order, without gaps", `[...document.querySelectorAll(".entries > *")].every((e, i, all) => !i || Number(e.dataset.position) === Number(all[i - 1].dataset.position) + 1)`)
+	p.until("a pill leads back", `!document.getElementById("latest").hidden`)
+	p.click("#latest")
+	p.until("to the end", `document.getElementById("latest").hidden && document.getElementById("thread").scrollTop + document.getElementById("thread").clientHeight >= document.getElementById("thread").scrollHeight - 2`)
+}
+
+func TestScrollingUpStopsFollowing(t *testing.T) {
+	p := browse(t)
+	p.add("c", EntryUser, userText("go"), "")
+	p.add("c", EntryAssistant, text(agentcore.RoleAssistant, sampleAnswer+"\n\n"+sampleAnswer), "")
+	p.open("/c/c")
+	p.until("loaded", `document.querySelector(".entries .table")`)
+	p.start("c")
+	p.says("c", "first")
+	p.until("streaming", `document.querySelector(".open .md")`)
+	at := `document.getElementById("thread").scrollTop`
+	end := `Math.abs(document.getElementById("thread").scrollHeight - document.getElementById("thread").clientHeight - document.getElementById("thread").scrollTop) < 2`
+	p.until("following", end)
+	for i := range 40 {
+		p.says("c", fmt.Sprint("\n\nline ", i))
+	}
+	p.until("it follows the text", `document.querySelector(".open .md").textContent.includes("line 39") && `+end)
+	eval[bool](p, `(document.getElementById("thread").scrollTop -= 300, true)`)
+	p.until("the pill shows", `!document.getElementById("latest").hidden`)
+	was := eval[float64](p, at)
+	p.says("c", "\n\nmore")
+	p.until("text goes on below", `document.querySelector(".open .md").textContent.includes("more")`)
+	if now := eval[float64](p, at); now != was {
+		t.Errorf("the page moved from %v to %v while somebody read", was, now)
+	}
+	p.click("#latest")
+	p.until("back at the end", end)
+}
+
+func TestALongLiveRunDoesNotGrowThePageWithoutBound(t *testing.T) {
+	p := browse(t)
+	p.add("c", EntryUser, userText("go"), "")
+	p.open("/c/c")
+	p.until("loaded", `document.querySelector(".entries .said")`)
+	p.start("c")
+	for i := range 700 {
+		p.finish("c", text(agentcore.RoleAssistant, fmt.Sprint("step ", i)))
+		if i%7 == 0 {
+			in := channels.Inbound{Text: fmt.Sprint("q", i), EventID: fmt.Sprint("web:c:q", i)}
+			p.took("c", in)
+		}
+	}
+	p.until("all is there", `document.querySelector(".entries").textContent.includes("step 699")`)
+	if n := eval[int](p, `document.querySelector(".entries").childElementCount`); n > trimLimit {
+		t.Errorf("%d entries are drawn", n)
+	}
+}
+
+const trimLimit = 460
+
+func TestADeltaCostsTheSameHoweverLongTheMessageIs(t *testing.T) {
+	p := browse(t)
+	p.open("/")
+	// Nodes made per delta do not grow with what is already there.
+	for name, unit := range map[string]string{"paragraphs": `"A paragraph with **bold** words.\n\n"`, "items": `"- an item\n"`, "code": `i ? "a line of code\n" : "` + "```\\n" + `"`} {
+		made := eval[[]int](p, `import("/assets/markdown.js").then(({ Writer }) => {
+			const el = document.createElement("div"), w = new Writer(el), made = [];
+			let n = 0;
+			const create = document.createElement, text = document.createTextNode;
+			document.createElement = function (...a) { n++; return create.apply(this, a); };
+			for (let i = 0; i < 2000; i++) {
+				n = 0;
+				w.add(`+unit+`);
+				if (i === 20 || i === 1999) made.push(n);
+			}
+			document.createElement = create;
+			return made;
+		})`)
+		if made[1] > made[0] {
+			t.Errorf("%s: a delta makes %d nodes at the beginning and %d at the end", name, made[0], made[1])
+		}
+	}
+}
+
+// gate is a network between browser and bot that can be cut.
+type gate struct {
+	net.Listener
+	to    string
+	mu    sync.Mutex
+	cut   bool
+	conns map[net.Conn]bool
+	wg    sync.WaitGroup
+}
+
+func newGate(t *testing.T, to string) *gate {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &gate{Listener: l, to: to, conns: map[net.Conn]bool{}}
+	g.wg.Go(g.serve)
+	t.Cleanup(func() {
+		g.set(true)
+		_ = l.Close()
+		g.wg.Wait()
+	})
+	return g
+}
+
+func (g *gate) serve() {
+	for {
+		in, err := g.Accept()
+		if err != nil {
+			return
+		}
+		out, err := net.Dial("tcp", g.to)
+		g.mu.Lock()
+		if g.cut || err != nil {
+			_ = in.Close()
+			if out != nil {
+				_ = out.Close()
+			}
+			g.mu.Unlock()
+			continue
+		}
+		g.conns[in], g.conns[out] = true, true
+		g.mu.Unlock()
+		for _, way := range [][2]net.Conn{{in, out}, {out, in}} {
+			g.wg.Go(func() {
+				_, _ = io.Copy(way[0], way[1])
+				_ = way[0].Close()
+				_ = way[1].Close()
+			})
+		}
+	}
+}
+
+func (g *gate) set(cut bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.cut = cut
+	for c := range g.conns {
+		if cut {
+			_ = c.Close()
+		}
+		delete(g.conns, c)
+	}
+}
+
+func TestALostConnectionLosesNoText(t *testing.T) {
+	b, base := serveBot(t, server.Config{Listen: "127.0.0.1:0"})
+	g := newGate(t, strings.TrimPrefix(base, "http://"))
+	p := openTab(t, b, "http://"+g.Addr().String())
+	p.open("/")
+	p.write("hello")
+	c := p.conversation()
+	p.took(c, p.next(0))
+	p.start(c)
+	p.says(c, "one ")
+	p.until("streaming", `document.querySelector(".open .md")?.textContent === "one"`)
+	g.set(true)
+	p.until("it says that it is offline", `document.getElementById("link").dataset.state === "offline" && !document.getElementById("offline").hidden`)
+	p.shot("offline")
+	p.says(c, "two ")
+	p.write("written while away")
+	p.until("the message waits", `document.querySelector(".waits .bubble-note")?.textContent.startsWith("Not sent yet")`)
+	p.focus("#box")
+	p.keys("half a thou")
+	if len(p.accepted) != 1 {
+		t.Fatalf("%d accepted", len(p.accepted))
+	}
+	g.set(false)
+	if in := p.next(1); in.Text != "written while away" {
+		t.Errorf("sent %q", in.Text)
+	}
+	p.says(c, "three")
+	p.until("what was missed is there", `document.querySelector(".open .md").textContent === "one two three"`)
+	p.until("connected", `document.getElementById("link").dataset.state === "open" && document.getElementById("offline").hidden`)
+	p.do(chromedp.Reload())
+	p.until("the draft survives a reload", `document.getElementById("box")?.value === "half a thou"`)
+	if n := len(p.accepted); n != 2 {
+		t.Errorf("%d messages were accepted, want 2: none twice", n)
+	}
+}
+
+func TestAMessageWrittenOfflineSurvivesAReload(t *testing.T) {
+	b, base := serveBot(t, server.Config{Listen: "127.0.0.1:0"})
+	b.refuse = fmt.Errorf("the store is away")
+	p := openTab(t, b, base)
+	p.open("/")
+	p.write("keep me")
+	c := p.conversation()
+	p.until("it waits and says why", `document.querySelector(".bubble-note")?.textContent.includes("the store is away")`)
+	p.do(chromedp.Reload())
+	p.until("still there", `document.querySelector(".waits .bubble")?.textContent === "keep me"`)
+	b.mu.Lock()
+	b.refuse = nil
+	b.mu.Unlock()
+	if in := p.next(0); in.Text != "keep me" || in.Target.Chat != c {
+		t.Errorf("sent %+v", in)
+	}
+	p.mu.Lock()
+	p.problems = nil // the browser reports each 503
+	p.mu.Unlock()
+}
+
+func TestAMessageThatIsRefusedCanBeEdited(t *testing.T) {
+	p := browse(t)
+	p.open("/")
+	p.until("ready", `document.querySelector("#model").textContent`)
+	eval[bool](p, `(document.getElementById("box").value = "x".repeat(300000), document.getElementById("box").dispatchEvent(new Event("input")), true)`)
+	p.focus("#box")
+	p.keys(kb.Enter)
+	p.until("the page says how large it may be", `document.querySelector(".hint.bad")?.textContent.includes("256 kB")`)
+	p.expect("and keeps it", `document.getElementById("box").value.length === 300000`)
+}
+
+func TestLiveEventsThatAreLostAreMadeUpForFromTheTranscript(t *testing.T) {
+	p := browse(t)
+	p.open("/")
+	p.write("hello")
+	c := p.conversation()
+	in := p.next(0)
+	p.mu2(func() { p.deaf = true })
+	p.took(c, in)
+	p.start(c)
+	p.says(c, "lost ")
+	p.mu2(func() { p.deaf = false })
+	p.says(c, "words")
+	p.finish(c, text(agentcore.RoleAssistant, "lost words"))
+	p.until("the message is whole", `document.querySelector(".entries .md")?.textContent === "lost words"`)
+	p.expect("after the question", `document.querySelector(".entries > :first-child").dataset.kind === "user"`)
+	p.mu2(func() { p.deaf = true })
+	p.finish(c, text(agentcore.RoleAssistant, "unheard"))
+	p.end(c, "")
+	p.until("even without a word the end comes", `document.getElementById("stop").hidden && document.querySelector(".entries").textContent.includes("unheard")`)
+}
+
+// mu2 runs fn under the bot's lock.
+func (b *bot) mu2(fn func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	fn()
+}
+
+func TestNoticesAndTheirButtonsWork(t *testing.T) {
+	p := browse(t)
+	p.add("c", EntryUser, userText("go"), "")
+	p.open("/c/c")
+	p.until("connected", `document.getElementById("link").dataset.state === "open" && document.querySelector(".entries .said")`)
+	to := channels.Target{Conversation: "web:c", Chat: "c"}
+	id, err := p.channel.Post(context.Background(), to, channels.Outgoing{Markdown: "May I run `ls`?", Buttons: [][]channels.Button{{{Label: "Approve", Data: "ok:1", Style: "primary"}, {Label: "Deny", Data: "no:1"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.until("the notice is there", `document.querySelectorAll(".notice .button").length === 2`)
+	p.shot("notice")
+	p.click(".notice .button.primary")
+	if in := p.next(0); in.Kind != channels.Click || in.Text != "ok:1" || in.MessageID != id {
+		t.Errorf("clicked %+v", in)
+	}
+	if err := p.channel.Edit(context.Background(), to, id, channels.Outgoing{Markdown: "Approved."}); err != nil {
+		t.Fatal(err)
+	}
+	p.until("it is edited in place", `document.querySelectorAll(".notice").length === 1 && document.querySelector(".notice").textContent === "Approved."`)
+}
+
+func TestASecondTabSeesTheSameConversation(t *testing.T) {
+	p := browse(t)
+	p.open("/")
+	p.write("from the first")
+	c := p.conversation()
+	q := openTab(t, p.bot, p.base)
+	p.took(c, p.next(0))
+	q.open("/c/" + c)
+	q.until("loaded", `document.querySelector(".entries .said") && document.getElementById("link").dataset.state === "open"`)
+	p.start(c)
+	p.says(c, "for both")
+	for _, tab := range []*tab{p, q} {
+		tab.until("both see the text", `document.querySelector(".open .md")?.textContent === "for both"`)
+	}
+}
+
+func TestSigningInLeadsBackToTheConversation(t *testing.T) {
+	b, base := serveBot(t, server.Config{Listen: "127.0.0.1:0", Tokens: []string{"correct horse battery"}})
+	b.add("mine", EntryUser, userText("a question"), "")
+	p := openTab(t, b, base)
+	p.do(chromedp.Navigate(base + "/c/mine"))
+	p.until("the form", `document.getElementById("token")`)
+	p.shot("login")
+	p.focus("#token")
+	p.keys("wrong")
+	p.keys(kb.Enter)
+	p.until("it says that this is wrong", `document.querySelector(".problem")`)
+	p.shot("login-wrong")
+	p.focus("#token")
+	p.keys("correct horse battery")
+	p.keys(kb.Enter)
+	p.until("back at the conversation", `location.pathname === "/c/mine" && document.querySelector(".entries .said")`)
+	p.expect("no script can read the session", `document.cookie === ""`)
+	p.mu.Lock()
+	p.problems = nil // the browser reports the 401
+	p.mu.Unlock()
+}
+
+func TestTheFirstPaintIsQuick(t *testing.T) {
+	p := browse(t)
+	p.open("/")
+	p.open("/")
+	paint := eval[float64](p, `new Promise((done) => new PerformanceObserver((list) => done(list.getEntries()[0].startTime)).observe({ type: "paint", buffered: true }))`)
+	t.Logf("first paint after %.0f ms", paint)
+	if paint <= 0 || time.Duration(paint)*time.Millisecond > patience {
+		t.Errorf("no first paint: %v", paint)
+	}
+}
