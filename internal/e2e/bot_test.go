@@ -200,6 +200,7 @@ type process struct {
 	cmd  *exec.Cmd
 	mu   sync.Mutex
 	text bytes.Buffer
+	more chan struct{} // closed when more is printed
 	done chan struct{}
 	err  error
 	url  chan string // the page's address, once it is known
@@ -209,7 +210,7 @@ var pageAddress = regexp.MustCompile(`\bweb\s+on\s+(http://\S+)`)
 
 func startProcess(t *testing.T, dir string, env []string, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, cmd: exec.Command(binary, args...), done: make(chan struct{}), url: make(chan string, 1)}
+	p := &process{t: t, cmd: exec.Command(binary, args...), done: make(chan struct{}), more: make(chan struct{}), url: make(chan string, 1)}
 	p.cmd.Dir = dir
 	p.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "XDG_DATA_HOME=" + dir}, env...)
 	out, in, err := os.Pipe()
@@ -231,6 +232,8 @@ func (p *process) read(out *os.File) {
 		line, err := r.ReadString('\n')
 		p.mu.Lock()
 		p.text.WriteString(line)
+		close(p.more)
+		p.more = make(chan struct{})
 		p.mu.Unlock()
 		if m := pageAddress.FindStringSubmatch(line); m != nil {
 			select {
@@ -249,6 +252,25 @@ func (p *process) log() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.text.String()
+}
+
+// waitLog waits until the process has printed text.
+func (p *process) waitLog(text string) {
+	p.t.Helper()
+	deadline := time.After(patience)
+	for {
+		p.mu.Lock()
+		found, more := strings.Contains(p.text.String(), text), p.more
+		p.mu.Unlock()
+		if found {
+			return
+		}
+		select {
+		case <-more:
+		case <-deadline:
+			p.t.Fatalf("%q is not printed:\n%s", text, p.log())
+		}
+	}
 }
 
 // kill ends the process as a power cut would.
