@@ -41,7 +41,7 @@ func (a *Assembler) Add(ev StreamEvent) {
 	switch ev.Type {
 	case StreamText, StreamThinking:
 		if b := a.at(ev.Index, ev.Type); b != nil {
-			b.text = append(b.text, ev.Delta...)
+			b.write(ev.Delta)
 		}
 	case StreamToolCall:
 		if b := a.at(ev.Index, StreamToolCall); b != nil {
@@ -54,13 +54,20 @@ func (a *Assembler) Add(ev StreamEvent) {
 		}
 	case StreamArguments:
 		if b := a.at(ev.Index, StreamToolCall); b != nil {
-			b.text = append(b.text, ev.Delta...)
+			b.write(ev.Delta)
 		}
 	case StreamBlockEnd:
 		a.end(ev)
 	case StreamRestart:
 		a.Reset()
 	}
+}
+
+func (b *partialBlock) write(delta string) {
+	if b.text == nil {
+		b.text = make([]byte, 0, max(len(delta), 64)) // most deltas are a word
+	}
+	b.text = append(b.text, delta...)
 }
 
 // at returns the block at index if it takes events of kind, beginning it when

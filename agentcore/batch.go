@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // batch is the tool calls of one assistant message.
@@ -45,6 +46,7 @@ func (b *batch) terminated() bool {
 func (r *run) execute(b *batch, m *Message) bool {
 	calls := m.ToolCalls()
 	b.calls = make([]invocation, len(calls))
+	b.results = make([]*Message, 0, len(calls))
 	sequential := r.l.cfg.ToolExecution == Sequential
 	for i := range calls {
 		inv := &b.calls[i]
@@ -66,6 +68,10 @@ func (r *run) resolve(b *batch, i int) {
 		return
 	}
 	inv.problem = fmt.Sprintf("Tool %s not found", name)
+	if strings.TrimSpace(name) == "" {
+		inv.problem = "The call does not name a tool"
+		return
+	}
 	find := r.l.cfg.ResolveDeferredTool
 	if find == nil || r.ctx.Err() != nil {
 		return

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"clawbot/agentcore"
 )
@@ -68,7 +69,7 @@ func BenchmarkLoop(b *testing.B) {
 	for _, history := range []int{0, 2000} {
 		b.Run(fmt.Sprintf("history=%d", history), func(b *testing.B) {
 			tools := []*agentcore.Tool{weatherTool()}
-			prompt := []*agentcore.Message{{Role: agentcore.RoleUser, Content: []agentcore.Block{agentcore.Text{Text: "Weather?"}}}}
+			prompt := []*agentcore.Message{{ID: "prompt", Time: time.Now(), Role: agentcore.RoleUser, Content: []agentcore.Block{agentcore.Text{Text: "Weather?"}}}}
 			schemas := new(agentcore.Schemas)
 			past := pastMessages(history)
 			b.ReportAllocs()

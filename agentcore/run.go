@@ -37,7 +37,7 @@ const maxPauses = 16
 var errBroken = errors.New("the consumer left the run")
 
 func newRun(ctx context.Context, l *Loop, yield func(Event, error) bool) *run {
-	r := &run{l: l, yield: yield, model: l.cfg.Model, system: l.cfg.System, thinking: l.cfg.Thinking}
+	r := &run{l: l, yield: yield, model: l.cfg.Model, system: l.cfg.System, thinking: l.cfg.Thinking, added: make([]*Message, 0, 8)}
 	r.guard.init(l.cfg.LoopGuard)
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	if l.cfg.Timeout > 0 {

@@ -123,6 +123,9 @@ func (r *run) take(ev StreamEvent, err error) bool {
 		c.message = r.asm.Finish(ev)
 		return false
 	}
+	if r.ctx.Err() != nil {
+		return false // however long the model would go on
+	}
 	r.asm.Add(ev)
 	c.yielding = true
 	if !c.started {
