@@ -36,6 +36,7 @@ const (
 type leaf struct {
 	start int // of its first line
 	body  int // of its own text in it
+	stop  int // where its text ends, if before the next block; 0 if not
 	kind  leafKind
 	path  path
 	open  string // fence: the line that opens it; text: a heading's marker
@@ -110,6 +111,9 @@ func (o *outline) leaf(n ast.Node, p place) {
 	case *ast.FencedCodeBlock:
 		l.kind, l.open = leafFence, strings.TrimSpace(line(o.src, pos))
 		l.close = l.open[:len(l.open)-len(strings.TrimLeft(l.open, l.open[:1]))]
+		if lines := n.Lines(); lines.Len() > 0 {
+			l.stop = lines.At(lines.Len() - 1).Stop
+		}
 		o.fenceLines(n, l)
 	case *ast.CodeBlock:
 		for i := 1; i < n.Lines().Len(); i++ {

@@ -83,11 +83,16 @@ func openFence(s string) fence {
 // fenceLine takes a line apart that opens or closes a code block; marker is
 // empty if it is none.
 func fenceLine(text string) (lead, marker, info string) {
-	n := len(text) - len(strings.TrimLeft(text, " \t>"))
-	rest := text[n:]
-	n += len(listMarker(rest))
-	rest = strings.TrimLeft(text[n:], " \t")
-	n = len(text) - len(rest)
+	rest := text
+	for {
+		rest = strings.TrimLeft(rest, " \t>")
+		m := listMarker(rest)
+		if m == "" {
+			break
+		}
+		rest = rest[len(m):]
+	}
+	n := len(text) - len(rest)
 	if !strings.HasPrefix(rest, "```") && !strings.HasPrefix(rest, "~~~") {
 		return "", "", ""
 	}

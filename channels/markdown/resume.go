@@ -77,6 +77,11 @@ func newView(src string, from resume) *view {
 		if !inLine && strings.TrimSpace(src[at:end]) != "" {
 			skip, marks, inner, inside := from.measure(src[at:end])
 			if !inside {
+				// What goes on in a paragraph has left the list, where the next
+				// item would end it.
+				if from.inLine && !strings.HasSuffix(b.String(), "\n\n") {
+					b.WriteByte('\n')
+				}
 				break
 			}
 			at += skip
@@ -132,15 +137,17 @@ func indentation(line string, limit int) (bytes, cols int) {
 	return bytes, cols
 }
 
-// source is the offset in the source of offset at in the view.
-func (v *view) source(at int) int {
+// source is the offset in the source of offset at in the view. At the
+// beginning of a line it is before the indentation that was removed, unless the
+// text goes on within the line.
+func (v *view) source(at int, inLine bool) int {
 	if v.pieces == nil {
 		return max(at-v.prefix, 0)
 	}
 	s := 0
 	for _, p := range v.pieces {
-		if p.v > at {
-			break
+		if p.v > at || p.v == at && !inLine {
+			return min(s, p.s)
 		}
 		s = p.s + at - p.v
 	}

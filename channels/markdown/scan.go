@@ -1,6 +1,8 @@
 package markdown
 
 import (
+	"cmp"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 )
@@ -10,11 +12,14 @@ import (
 type inlineSpan struct {
 	start, end int
 	marker     string
+
+	run  int  // length of the run that opened it
+	both bool // that run could close, too
 }
 
 // inlineScan is what a paragraph's markers mean.
 type inlineScan struct {
-	spans []inlineSpan
+	spans []inlineSpan // in order of their starts
 	// open are the markers that nothing closes, in order.
 	open []inlineSpan
 	// link is the start of a link that has begun and not ended; -1 if none.
@@ -58,6 +63,9 @@ func scanInline(s string) inlineScan {
 	if r.link > 0 && s[r.link-1] == '!' {
 		r.link--
 	}
+	slices.SortStableFunc(r.spans, func(a, b inlineSpan) int {
+		return cmp.Or(a.start-b.start, b.end-a.end)
+	})
 	return r
 }
 
@@ -80,13 +88,13 @@ func (r *inlineScan) codeSpan(s string, i int) int {
 		}
 		m := runLen(s, j)
 		if m == n {
-			r.spans = append(r.spans, inlineSpan{i, j, marker})
+			r.spans = append(r.spans, inlineSpan{start: i, end: j, marker: marker})
 			return j + m
 		}
 		j += m
 	}
 	// Nothing closes it here. While a text streams, all of it is code.
-	r.open = append(r.open, inlineSpan{i, len(s), marker})
+	r.open = append(r.open, inlineSpan{start: i, end: len(s), marker: marker})
 	return i + n
 }
 
@@ -110,6 +118,9 @@ func (r *inlineScan) destination(s string, begin, i int) int {
 			depth--
 			if depth == 0 {
 				r.spans = append(r.spans, inlineSpan{start: begin, end: j + 1})
+				for len(r.open) > 0 && r.open[len(r.open)-1].start > begin {
+					r.open = r.open[:len(r.open)-1]
+				}
 				return j + 1
 			}
 		case '\n':
@@ -151,7 +162,7 @@ func (r *inlineScan) delimiter(s string, i int) int {
 	}
 	left := n
 	for closes && left > 0 {
-		k := r.opener(s[i])
+		k := r.opener(s[i], n, opens)
 		if k < 0 {
 			break
 		}
@@ -161,26 +172,32 @@ func (r *inlineScan) delimiter(s string, i int) int {
 			break
 		}
 		use = min(use, 2)
-		inner := inlineSpan{o.start + len(o.marker) - use, i + n - left, o.marker[:use]}
-		r.spans = append(r.spans, inner)
+		r.spans = append(r.spans, inlineSpan{start: o.start + len(o.marker) - use, end: i + n - left, marker: o.marker[:use]})
 		left -= use
 		r.open = r.open[:k]
 		if rest := len(o.marker) - use; rest > 0 {
-			r.open = append(r.open, inlineSpan{o.start, len(s), o.marker[:rest]})
+			o.marker = o.marker[:rest]
+			r.open = append(r.open, o)
 		}
 	}
 	if opens && left > 0 {
-		r.open = append(r.open, inlineSpan{i + n - left, len(s), s[i : i+left]})
+		r.open = append(r.open, inlineSpan{start: i + n - left, end: len(s), marker: s[i : i+left], run: n, both: closes})
 	}
 	return i + n
 }
 
-// opener is the index of the last open marker of character c, -1 if none.
-func (r *inlineScan) opener(c byte) int {
+// opener is the index of the last open marker that a run of n characters c
+// closes, -1 if none. both says that the run could open, too.
+func (r *inlineScan) opener(c byte, n int, both bool) int {
 	for k := len(r.open) - 1; k >= 0; k-- {
-		if r.open[k].marker[0] == c {
-			return k
+		o := r.open[k]
+		if o.marker[0] != c {
+			continue
 		}
+		if c != '~' && (both || o.both) && (o.run+n)%3 == 0 && (o.run%3 != 0 || n%3 != 0) {
+			continue
+		}
+		return k
 	}
 	return -1
 }

@@ -3,6 +3,7 @@ package markdown
 import (
 	"sort"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/rivo/uniseg"
 )
@@ -91,7 +92,7 @@ func (s *splitter) next(src string, from resume) Chunk {
 		if !ok && from.prefix != "" {
 			return s.next(src, resume{path: from.path, inLine: from.inLine})
 		}
-		return Chunk{Text: finish(v.text[:c.at], c.close), End: v.source(c.at), next: v.then(c.at, c.next)}
+		return Chunk{Text: finish(v.text[:c.at], c.close), End: v.source(c.at, c.next.inLine), next: v.then(c.at, c.next)}
 	}
 }
 
@@ -197,6 +198,9 @@ func (s *splitter) last(v *view, cs candidates, size int) (index, filled int) {
 			break
 		}
 	}
+	for lo >= 0 && lo+1 < cs.n && strings.TrimSpace(v.text[cs.at(lo):cs.at(lo+1)]) == "" {
+		lo++ // white space at the end is not shown
+	}
 	return lo, filled
 }
 
@@ -252,17 +256,19 @@ func (s *splitter) smallest(v *view) (cut, bool) {
 		return plainCut(bounds[i]), true
 	}
 	end := begin
-	for i := range v.text[begin:] {
-		if i == 0 {
-			continue
+	for i, r := range v.text[begin:] {
+		next := begin + i + utf8.RuneLen(r)
+		if r == utf8.RuneError {
+			_, size := utf8.DecodeRuneInString(v.text[begin+i:])
+			next = begin + i + size
 		}
-		if _, ok := s.fit(v, plainCut(begin+i)); !ok && end > begin {
-			return plainCut(end), true
-		} else if end = begin + i; !ok {
-			return plainCut(end), false
+		if _, ok := s.fit(v, plainCut(next)); !ok && end > begin {
+			break
+		} else if end = next; !ok {
+			break
 		}
 	}
-	return plainCut(len(v.text)), false
+	return plainCut(end), false
 }
 
 // leafAt is the block at an offset, where it ends, and its decorations.
@@ -302,10 +308,16 @@ func (l leaf) innerCut(at int, spans []inlineSpan, bare bool) cut {
 // not in a marker, and in a link only if there is nothing else.
 func graphemes(text string, begin, end int, l leaf, spans []inlineSpan) []int {
 	begin = max(begin, l.body)
+	if l.stop > 0 {
+		end = min(end, l.stop-1)
+	}
 	if l.kind == leafFence && begin < l.body+len(l.open) {
 		begin = min(l.body+len(l.open)+1, end)
 	}
 	var free, all []int
+	if begin >= end {
+		return nil
+	}
 	state, rest := -1, text[begin:end]
 	for at := begin; rest != ""; {
 		var cluster string
