@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"clawbot/agentcore"
@@ -18,6 +19,8 @@ import (
 type delivery struct {
 	reply *reply.Reply // nil on live channels
 	live  *liveRun     // nil on others
+
+	journal *journal
 
 	done   chan struct{} // the reply's actor has ended
 	ctx    context.Context
@@ -59,7 +62,8 @@ func (g *Gateway) deliver(t *tenure, h *host, to channels.Target, run string, st
 		d.live = g.live(h.channel, t.session).run(run)
 		return d
 	}
-	cfg := reply.Config{Channel: h.channel, Target: to, Journal: journal{t, run}, Pacer: h.pacer, Logger: t.log}
+	d.journal = &journal{t: t, run: run}
+	cfg := reply.Config{Channel: h.channel, Target: to, Journal: d.journal, Pacer: h.pacer, Logger: t.log}
 	if state != nil {
 		cfg.State = *state
 	}
@@ -68,9 +72,7 @@ func (g *Gateway) deliver(t *tenure, h *host, to channels.Target, run string, st
 	d.done = make(chan struct{})
 	go func() {
 		defer close(d.done)
-		if err := d.reply.Run(d.ctx); err != nil && d.ctx.Err() == nil {
-			t.log.Warn("the reply could not be delivered", "err", err)
-		}
+		_ = d.reply.Run(d.ctx) // Finish returns the same error
 	}()
 	return d
 }
@@ -79,15 +81,20 @@ func (g *Gateway) deliver(t *tenure, h *host, to channels.Target, run string, st
 type journal struct {
 	t   *tenure
 	run string
+	err atomic.Pointer[error] // why the state could not be kept
 }
 
 // Save implements [reply.Journal].
-func (j journal) Save(ctx context.Context, state reply.State) error {
+func (j *journal) Save(ctx context.Context, state reply.State) error {
 	data, err := json.Marshal(state)
 	if err != nil {
 		return err
 	}
-	return j.t.failed(j.t.lease.SetReply(ctx, store.Reply{Run: j.run, Open: !state.Done, Data: data}))
+	if err := j.t.failed(j.t.lease.SetReply(ctx, store.Reply{Run: j.run, Open: !state.Done, Data: data})); err != nil {
+		j.err.Store(&err)
+		return err
+	}
+	return nil
 }
 
 // begin shows that the bot works, and repeats what a reply said before it was
@@ -254,17 +261,23 @@ func (d *delivery) status() {
 	d.reply.Status(line)
 }
 
-// finish delivers the final state and waits until it is there or given up. A
-// process that is ending does not wait: the reply stays open for the next one.
-func (d *delivery) finish(end runEnd) {
+// finish delivers the final state and waits until it is there or given up. It
+// returns an error only if the store failed: then the reply is left open for
+// the tenure that follows, as it is when the process is ending.
+func (d *delivery) finish(end runEnd) error {
 	if d.live != nil {
 		d.live.end(end)
-		return
+		return nil
 	}
 	d.reply.Status("")
-	if err := d.reply.Finish(d.ctx); err != nil && d.ctx.Err() == nil {
+	err := d.reply.Finish(d.ctx)
+	if failed := d.journal.err.Load(); failed != nil {
+		return *failed
+	}
+	if err != nil && d.ctx.Err() == nil {
 		d.log.Warn("the reply was given up", "err", err)
 	}
+	return nil
 }
 
 // runEnd says how a run ended, for those who draw it themselves.

@@ -15,7 +15,7 @@ func (t *tenure) gather(queued int) error {
 	if queued > cfg.Cap {
 		w, err := t.lease.Peek(t.ctx, 0)
 		if err == nil {
-			_, err = t.enforceCap(w)
+			_, _, err = t.enforceCap(w)
 		}
 		if err != nil {
 			return t.failed(err)
@@ -82,9 +82,10 @@ func (t *tenure) channel() string {
 	return name
 }
 
-// enforceCap takes messages beyond the cap out of the queue, tells their
-// senders, and returns what is left.
-func (t *tenure) enforceCap(w store.Waiting) (store.Waiting, error) {
+// enforceCap takes messages beyond the cap out of the queue and tells their
+// senders. It returns what is left, and the entry that stands for the dropped
+// ones, if there is one.
+func (t *tenure) enforceCap(w store.Waiting) (left store.Waiting, note *drained, err error) {
 	var loud []store.Queued
 	for _, q := range w.Messages {
 		if !q.Quiet {
@@ -93,26 +94,25 @@ func (t *tenure) enforceCap(w store.Waiting) (store.Waiting, error) {
 	}
 	excess := len(loud) - t.g.cfg.Queue.Cap
 	if excess <= 0 {
-		return w, nil
+		return w, nil, nil
 	}
 	reason := fmt.Sprintf("more than %d messages were waiting (queue.cap)", t.g.cfg.Queue.Cap)
-	var err error
 	switch t.g.cfg.Queue.Drop {
 	case dropNew:
 		err = t.bury(loud[len(loud)-excess:], reason, t.droppedNotice("latest", excess))
 	case dropOld:
 		err = t.bury(loud[:excess], reason, t.droppedNotice("oldest", excess))
 	default:
-		if err = t.summarize(loud[:excess]); err == nil {
+		if note, err = t.summarize(loud[:excess]); err == nil {
 			err = t.bury(loud[:excess], reason+"; shortened into one entry",
 				fmt.Sprintf("More than %d messages are waiting for me, so I shortened the oldest %d into one note.", t.g.cfg.Queue.Cap, excess))
 		}
 	}
 	if err != nil {
-		return w, err
+		return w, note, err
 	}
 	w, err = t.lease.Peek(t.ctx, 0)
-	return w, t.failed(err)
+	return w, note, t.failed(err)
 }
 
 func (t *tenure) droppedNotice(which string, n int) string {
@@ -120,14 +120,14 @@ func (t *tenure) droppedNotice(which string, n int) string {
 }
 
 // summarize writes one entry that stands for messages that are dropped.
-func (t *tenure) summarize(dropped []store.Queued) error {
+func (t *tenure) summarize(dropped []store.Queued) (*drained, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%sthe queue was full; of these %d messages only the beginnings were kept%s", markOpen, len(dropped), markClose)
 	var note *inbound
 	for _, q := range dropped {
 		r, err := decodeInbound(q.Data)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		fmt.Fprintf(&b, "\n%s%s · %s%s %s", markOpen, displayName(r.Sender.Name), displayName(r.Sender.ID), markClose,
 			unmark.Replace(strings.ReplaceAll(clip(r.Text, 160), "\n", " ")))
@@ -136,7 +136,7 @@ func (t *tenure) summarize(dropped []store.Queued) error {
 		}
 	}
 	if note == nil {
-		return errors.New("nothing to summarize")
+		return nil, errors.New("nothing to summarize")
 	}
 	first, last := dropped[0], dropped[len(dropped)-1]
 	id := fmt.Sprintf("dropped-%d-%d", first.Position, last.Position)
@@ -144,15 +144,15 @@ func (t *tenure) summarize(dropped []store.Queued) error {
 		Sender: note.Sender, Role: note.Role, Room: note.Room, Text: b.String(), At: time.Now()}
 	data, err := encode(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	e := store.Entry{ID: id, Kind: store.KindUser, Data: data, Position: t.tr.tail, Inbox: -1}
 	if err := t.lease.Append(t.ctx, t.tr.tail, []store.Entry{e}); err != nil {
-		return t.failed(err)
+		return nil, t.failed(err)
 	}
 	r.position = t.tr.tail
-	t.tr.addUser(r)
+	m := t.tr.addUser(r)
 	t.tr.bytes += int64(len(data)) + entryCost
 	t.tr.tail++
-	return nil
+	return &drained{r, m}, nil
 }

@@ -41,6 +41,8 @@ type run struct {
 	peeked int64  // inbox position up to which messages were shown to the loop, but not drained
 	kept   []*agentcore.Message
 
+	// broken is why the store failed in a hook, which can't end the run itself.
+	broken    error
 	compacted bool
 	turns     int
 	usage     agentcore.Usage
@@ -186,6 +188,9 @@ func (r *run) follow(l *agentcore.Loop) error {
 	for ev, err := range l.Continue(r.ctx) {
 		if err != nil {
 			return fmt.Errorf("run: %w", err)
+		}
+		if r.broken != nil {
+			return r.broken
 		}
 		if r.state.Load() == asksAgain {
 			return errGather
@@ -365,7 +370,9 @@ func (r *run) conclude(failed error) error {
 			return err
 		}
 	}
-	r.out.finish(end)
+	if err := r.out.finish(end); err != nil {
+		return err
+	}
 	r.log.Info("run finished", "turns", r.turns, "input", r.usage.Input, "cached", r.usage.CacheRead,
 		"output", r.usage.Output, "took", time.Since(r.began).Round(time.Millisecond))
 	return nil

@@ -60,8 +60,7 @@ func (t *tenure) dealWith(q *store.Queued, w *store.Waiting, r *run) error {
 		return t.failed(err)
 	}
 	t.log.Info("signal obeyed", "msg", sig.ID, "command", string(sig.Kind), "stopped", stopped)
-	t.confirm(sig, stopped, r)
-	return nil
+	return t.confirm(sig, stopped, r)
 }
 
 // answering is the run whose reply a stop ends: the present one, or one that
@@ -108,18 +107,14 @@ func (t *tenure) reset(sig *signal) error {
 
 // confirm says what the signal did: as the end of the reply it stopped, or as
 // an answer of its own.
-func (t *tenure) confirm(sig *signal, stopped bool, r *run) {
+func (t *tenure) confirm(sig *signal, stopped bool, r *run) error {
 	reset := sig.Kind == signalReset
 	switch {
 	case r != nil:
 		r.out.remark(stoppedText)
 	case stopped && t.resume.run != "":
-		if h := t.g.hosts[sig.Channel]; h != nil {
-			d := t.g.deliver(t, h, sig.Target, t.resume.run, t.resume.state)
-			d.begin(t.resume.said, nil)
-			d.remark(stoppedText)
-			d.finish(runEnd{text: stoppedText})
-			d.close()
+		if err := t.endResumed(sig); err != nil {
+			return err
 		}
 	case stopped && !reset:
 		t.tell(sig.Channel, sig.Target, sig.Sender, stoppedText)
@@ -135,4 +130,19 @@ func (t *tenure) confirm(sig *signal, stopped bool, r *run) {
 		}
 		t.tell(sig.Channel, sig.Target, sig.Sender, resetText)
 	}
+	return nil
+}
+
+// endResumed ends the reply of a run that was taken over and stopped before it
+// went on.
+func (t *tenure) endResumed(sig *signal) error {
+	h := t.g.hosts[sig.Channel]
+	if h == nil {
+		return t.closeReply(t.lease.Start().Reply)
+	}
+	d := t.g.deliver(t, h, sig.Target, t.resume.run, t.resume.state)
+	defer d.close()
+	d.begin(t.resume.said, nil)
+	d.remark(stoppedText)
+	return d.finish(runEnd{text: stoppedText})
 }

@@ -16,10 +16,13 @@ func (r *run) steering(context.Context) ([]*agentcore.Message, error) {
 	if r.state.Load() == asksAgain {
 		return nil, nil // this loop is given up; the next one takes them
 	}
+	var messages []*agentcore.Message
 	if len(r.t.tr.open) > 0 {
-		return r.preview()
+		messages, r.broken = r.preview()
+	} else {
+		messages, r.broken = r.take()
 	}
-	return r.take()
+	return messages, r.broken
 }
 
 // take drains what may steer this run.
@@ -32,11 +35,16 @@ func (r *run) take() ([]*agentcore.Message, error) {
 	before := int64(0)
 	if r.mustChoose(queued) {
 		w, err := t.lease.Peek(t.ctx, 0)
-		if err == nil && countLoud(w.Messages) > t.g.cfg.Queue.Cap {
-			w, err = t.enforceCap(w)
-		}
 		if err != nil {
 			return nil, t.failed(err)
+		}
+		var dropped *drained
+		if w, dropped, err = t.enforceCap(w); err != nil {
+			return nil, err
+		}
+		if dropped != nil {
+			r.kept = append(r.kept, dropped.message)
+			r.who.add(dropped.record)
 		}
 		chosen, left := r.choose(w.Messages)
 		if left {

@@ -34,10 +34,10 @@ type resumption struct {
 // reply to go on with.
 func (t *tenure) takeOver() error {
 	start := t.lease.Start()
-	if !start.Crashed && !start.Reply.Open && !t.tr.unfinished {
+	if !start.Crashed && !start.Reply.Open && !t.tr.unfinished && (t.tr.run == "" || start.Reply.Run == t.tr.run) {
 		return nil
 	}
-	t.log.Info("taking over", "crashed", start.Crashed, "attempts", start.Attempts, "unfinished", t.tr.unfinished, "reply_open", start.Reply.Open)
+	t.log.Debug("taking over", "crashed", start.Crashed, "attempts", start.Attempts, "unfinished", t.tr.unfinished, "reply_open", start.Reply.Open)
 	if start.Attempts >= maxAttempts {
 		if err := t.giveUp(); err != nil {
 			return err
@@ -102,11 +102,8 @@ func (t *tenure) interruptedRun() (string, error) {
 
 // deliverLeft delivers a recorded final once more if it may not have arrived.
 func (t *tenure) deliverLeft(start store.Start) error {
-	if t.tr.run == "" || start.Reply.Run == t.tr.run && !start.Reply.Open {
-		return t.closeReply(start.Reply)
-	}
 	last := t.tr.last
-	if last == nil {
+	if t.tr.run == "" || last == nil || start.Reply.Run == t.tr.run && !start.Reply.Open {
 		return t.closeReply(start.Reply)
 	}
 	h := t.g.hosts[last.Channel]
@@ -139,8 +136,7 @@ func (t *tenure) deliverLeft(start store.Start) error {
 	d := t.g.deliver(t, h, last.Target, t.tr.run, state)
 	defer d.close()
 	d.begin(said, nil)
-	d.finish(runEnd{})
-	return nil
+	return d.finish(runEnd{})
 }
 
 // closeReply lets the session be released although its reply was left open.

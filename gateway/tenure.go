@@ -22,6 +22,10 @@ var (
 )
 
 const (
+	// maxIdle bounds how often in a row a tenure finds that it can't be
+	// released and that nothing waits either. It happens once when a message
+	// comes at that moment.
+	maxIdle = 3
 	// handOffTimeout bounds the last call of a tenure.
 	handOffTimeout = 3 * time.Second
 	// retryAfter is when a session that failed here is looked at again.
@@ -232,13 +236,14 @@ func (t *tenure) work() (end ending, err error) {
 	if err := t.takeOver(); err != nil {
 		return ending{delay: retryAfter}, err
 	}
+	idle := 0
 	for turns := 0; ; {
 		if t.wantsLook() {
 			if err := t.dealWithSignals(nil); err != nil {
 				return ending{delay: retryAfter}, err
 			}
 		}
-		if t.ending() {
+		if t.ending() || t.g.dispatch.closed() {
 			return t.release()
 		}
 		waiting, queued := t.takeWaiting()
@@ -250,10 +255,14 @@ func (t *tenure) work() (end ending, err error) {
 				return ending{delay: retryAfter}, err
 			}
 			turns++
+			idle = 0
 			continue
 		}
 		if end, err = t.release(); err != nil || end.released {
 			return end, err
+		}
+		if idle++; idle > maxIdle {
+			return ending{delay: retryAfter}, errors.New("the store keeps the session, but there is nothing to do in it")
 		}
 	}
 }

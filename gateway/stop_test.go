@@ -1,0 +1,177 @@
+package gateway
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"clawbot/channels"
+	"clawbot/store"
+)
+
+// words is a slow stream of n words, one each 100 ms.
+func words(n int) step {
+	s := step{every: 100 * time.Millisecond}
+	for range n {
+		s.text = append(s.text, "word ")
+	}
+	return s
+}
+
+func TestStopMidStreamKeepsWhatWasSaidAndTheNextMessageWorks(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, s := newChat("chat"), newStore(t)
+		m := &script{steps: []step{words(100)}, otherwise: echo}
+		b := start(t, Config{Store: s, Channels: []channels.Channel{c}, Model: m})
+		c.send(t, direct(sess, "1", "go on"))
+		time.Sleep(2050 * time.Millisecond)
+		stopped := time.Now()
+		c.send(t, direct(sess, "2", "/stop"))
+		settled(t, b)
+		if took := time.Since(stopped); took > 2*time.Second {
+			t.Errorf("stopping took %v", took)
+		}
+		text := strings.Repeat("word ", 20) + "\n\n" + stoppedText
+		want(t, "posts", c.texts(), []string{text})
+		c.send(t, direct(sess, "3", "hello"))
+		settled(t, b)
+		want(t, "posts", c.texts(), []string{text, "re: hello"})
+		want(t, "transcript", outline(t, s, sess), []string{
+			"u go on", "a " + strings.TrimSpace(strings.Repeat("word ", 20)), "n " + stoppedText, "u hello", "a re: hello",
+		})
+		valid(t, s, sess)
+	})
+}
+
+func TestStopDuringAToolClosesItsCall(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, s := newChat("chat"), newStore(t)
+		m := &script{steps: []step{call("c1", "slow", `{}`)}, otherwise: echo}
+		slow := tool("slow", func(ctx context.Context) string { sleep(ctx, time.Hour); return "woken" })
+		b := start(t, Config{Store: s, Channels: []channels.Channel{c}, Model: m, Toolbox: toolset{slow}})
+		c.send(t, direct(sess, "1", "work"))
+		time.Sleep(time.Second)
+		c.send(t, direct(sess, "2", "🛑 /stop@bot"))
+		settled(t, b)
+		c.send(t, direct(sess, "3", "hello"))
+		settled(t, b)
+		want(t, "posts", c.texts(), []string{stoppedText, "re: hello"})
+		valid(t, s, sess)
+	})
+}
+
+func TestMessagesSentBeforeAStopAreCoveredByItAndLaterOnesRun(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, s := newChat("chat"), newStore(t)
+		m := &script{steps: []step{words(100)}, otherwise: echo}
+		b := start(t, Config{Store: s, Channels: []channels.Channel{c}, Model: m, Queue: Queue{Mode: ModeFollowUp}})
+		c.send(t, direct(sess, "1", "first"))
+		time.Sleep(time.Second)
+		c.send(t, direct(sess, "2", "before"))
+		c.send(t, direct(sess, "3", "/stop"))
+		c.send(t, direct(sess, "4", "after"))
+		settled(t, b)
+		got := outline(t, s, sess)
+		want(t, "transcript", got[2:], []string{"u before", "n " + stoppedText, "u after", "a re: after"})
+		if n := len(m.asked()); n != 2 {
+			t.Errorf("%d requests, want 2", n)
+		}
+		valid(t, s, sess)
+	})
+}
+
+func TestStopWithNothingToStopSaysSo(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, s, m := newChat("chat"), newStore(t), &script{}
+		b := start(t, Config{Store: s, Channels: []channels.Channel{c}, Model: m})
+		c.send(t, direct(sess, "1", "/stop"))
+		settled(t, b)
+		want(t, "posts", c.texts(), []string{idleText})
+		if len(entries(t, s, sess)) != 0 {
+			t.Error("an idle stop left something in the transcript")
+		}
+	})
+}
+
+func TestNewBeginsAnEmptyConversation(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, s, m := newChat("chat"), newStore(t), &script{otherwise: echo}
+		b := start(t, Config{Store: s, Channels: []channels.Channel{c}, Model: m})
+		for i, text := range []string{"one", "/new", "two"} {
+			c.send(t, direct(sess, string(rune('a'+i)), text))
+			settled(t, b)
+		}
+		want(t, "posts", c.texts(), []string{"re: one", resetText, "re: two"})
+		reqs := m.asked()
+		want(t, "the model's view after /new", users(reqs[len(reqs)-1]), []string{"two"})
+		valid(t, s, sess)
+		// A process that has nothing cached sees the same.
+		c2 := newChat("chat")
+		if err := b.stop(); err != nil {
+			t.Fatal(err)
+		}
+		b2 := start(t, Config{Store: s, Channels: []channels.Channel{c2}, Model: m})
+		c2.send(t, direct(sess, "z", "three"))
+		settled(t, b2)
+		reqs = m.asked()
+		want(t, "the model's view after a restart", users(reqs[len(reqs)-1]), []string{"two", "three"})
+	})
+}
+
+func TestNewDuringARunStopsIt(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, s := newChat("chat"), newStore(t)
+		m := &script{steps: []step{words(100)}, otherwise: echo}
+		b := start(t, Config{Store: s, Channels: []channels.Channel{c}, Model: m})
+		c.send(t, direct(sess, "1", "go on"))
+		time.Sleep(time.Second)
+		c.send(t, direct(sess, "2", "/reset"))
+		c.send(t, direct(sess, "3", "hello"))
+		settled(t, b)
+		reqs := m.asked()
+		want(t, "the model's view after /new", users(reqs[len(reqs)-1]), []string{"hello"})
+		valid(t, s, sess)
+	})
+}
+
+func TestStopWorksWhileEverySlotIsTaken(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, s := newChat("chat"), newStore(t)
+		m := &script{steps: []step{words(600)}, otherwise: echo}
+		b := start(t, Config{Store: s, Channels: []channels.Channel{c}, Model: m, MaxRuns: 1})
+		c.send(t, direct("chat:busy", "1", "go on"))
+		time.Sleep(time.Second)
+		c.send(t, direct(sess, "1", "waits"))
+		c.send(t, direct(sess, "2", "/stop"))
+		time.Sleep(time.Second)
+		want(t, "transcript", outline(t, s, sess), []string{"u waits", "n " + stoppedText})
+		settled(t, b)
+		if n := len(m.asked()); n != 1 {
+			t.Errorf("%d requests, want 1", n)
+		}
+	})
+}
+
+func TestAStopWhoseHintWasLostIsFoundByTheRenewal(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, s := newChat("chat"), newStore(t)
+		m := &script{steps: []step{words(600)}}
+		b := start(t, Config{Store: s, Channels: []channels.Channel{c}, Model: m})
+		c.send(t, direct(sess, "1", "go on"))
+		time.Sleep(time.Second)
+		data, err := encode(signal{V: recordVersion, ID: newID(), Kind: signalStop, Channel: "chat", Target: direct(sess, "", "").Target})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Accept(t.Context(), store.Event{ID: "stop", Session: sess, Lane: store.Signals, Data: data}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5100 * time.Millisecond)
+		got := outline(t, s, sess)
+		if last := got[len(got)-1]; last != "n "+stoppedText {
+			t.Errorf("5 s later the transcript ends in %q", last)
+		}
+		settled(t, b)
+	})
+}
