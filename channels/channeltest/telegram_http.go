@@ -149,7 +149,7 @@ func (t *Telegram) serveCall(w http.ResponseWriter, r *http.Request, method stri
 }
 
 func (t *Telegram) note(c Call) {
-	t.calls.add(c, !t.cfg.Lean && !strings.EqualFold(c.Method, "getUpdates"))
+	t.calls.add(c, !t.cfg.Lean)
 }
 
 func (f Fault) write(w http.ResponseWriter) {

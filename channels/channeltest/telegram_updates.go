@@ -121,6 +121,9 @@ func (t *Telegram) getUpdates(req *tgRequest) (any, *tgError) {
 		return nil, err
 	}
 	offset := req.int("offset")
+	if offset > q.next {
+		offset = 0 // from other times: the server begins at the oldest update
+	}
 	if offset < 0 && len(q.pending) > 0 {
 		offset = q.pending[max(0, len(q.pending)+int(offset))].id
 	}
@@ -142,22 +145,24 @@ func (t *Telegram) poll(req *tgRequest, limit int, ended chan struct{}) (any, *t
 	defer timeout.Stop()
 	for {
 		q.mu.Lock()
-		out := q.batch(limit)
-		changed := q.changed.wait()
-		if len(out) > 0 && q.poller == ended {
-			q.poller = nil
-		}
-		q.mu.Unlock()
-		if len(out) > 0 {
-			return out, nil
-		}
-		select {
-		case <-changed:
-		case <-ended:
+		if q.poller != ended {
+			q.mu.Unlock()
 			if t.revoked.Load() {
 				return nil, refuse(401, "Unauthorized")
 			}
 			return nil, refuse(409, "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running")
+		}
+		out := q.batch(limit)
+		changed := q.changed.wait()
+		if len(out) > 0 {
+			q.poller = nil
+			q.mu.Unlock()
+			return out, nil
+		}
+		q.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ended:
 		case <-timeout.C:
 			q.leave(ended)
 			return []json.RawMessage{}, nil

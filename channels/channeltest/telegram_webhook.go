@@ -78,7 +78,7 @@ func (t *Telegram) getWebhookInfo(*tgRequest) (any, *tgError) {
 func (t *Telegram) deliver(ctx context.Context, w *webhook) {
 	client := &http.Client{Transport: &http.Transport{}, Timeout: 30 * time.Second}
 	defer client.CloseIdleConnections()
-	for {
+	for ctx.Err() == nil {
 		u, ok := t.updates.head(ctx)
 		if !ok {
 			return

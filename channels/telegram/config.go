@@ -40,8 +40,8 @@ type Config struct {
 	Mode string `toml:"mode"`
 	// AllowFrom is the access list that the gateway applies: ids of people.
 	AllowFrom []string `toml:"allow_from"`
-	// PollTimeout is how long Telegram holds a poll open; 25 s by default, at
-	// most 50 s.
+	// PollTimeout is how long Telegram holds a poll open; 25 s by default,
+	// whole seconds from 1 to 50.
 	PollTimeout time.Duration `toml:"poll_timeout"`
 	// WebhookURL is the public address that Telegram posts updates to. Its path
 	// is where Handler expects to be mounted.
@@ -96,7 +96,7 @@ func New(cfg Config) (*Channel, error) {
 	if cfg.PollTimeout <= 0 {
 		cfg.PollTimeout = 25 * time.Second
 	}
-	cfg.PollTimeout = min(cfg.PollTimeout, 50*time.Second)
+	cfg.PollTimeout = min(max(cfg.PollTimeout, time.Second), 50*time.Second)
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -67,6 +67,11 @@ func (u *utterance) cut(e entity) {
 		for u.end < len(u.units) && (blank(u.units[u.end]) || len(u.kept) == 0 && (u.units[u.end] == ',' || u.units[u.end] == ':')) {
 			u.end++
 		}
+		if u.end < len(u.units) && strings.ContainsRune(",.!?:;", rune(u.units[u.end])) {
+			for len(u.kept) > 0 && blank(u.kept[len(u.kept)-1]) {
+				u.kept = u.kept[:len(u.kept)-1]
+			}
+		}
 	}
 }
 
@@ -76,7 +81,7 @@ func (u *utterance) command(e entity, word string) {
 		return
 	}
 	u.keep(e.Offset)
-	leading := !slices.ContainsFunc(utf16.Decode(u.kept), func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) && r < 0x2000 })
+	leading := wordless(utf16.Decode(u.kept))
 	if leading {
 		u.kept = u.kept[:0]
 	}
@@ -97,3 +102,15 @@ func (u *utterance) text() string {
 }
 
 func blank(u uint16) bool { return unicode.IsSpace(rune(u)) }
+
+// wordless tells whether there are neither letters nor digits in a text. The
+// digit of a keycap emoji is none.
+func wordless(text []rune) bool {
+	for i, r := range text {
+		keycap := i+1 < len(text) && (text[i+1] == 0xFE0F || text[i+1] == 0x20E3)
+		if unicode.IsLetter(r) || unicode.IsDigit(r) && !keycap {
+			return false
+		}
+	}
+	return true
+}

@@ -22,19 +22,20 @@ type pace struct {
 	error, errorMax       time.Duration // network and server trouble
 	conflict, conflictMax time.Duration // another poller
 	accept, acceptMax     time.Duration // the host can't take an update
+	grace                 time.Duration // of a poll beyond its own timeout; then its connection is dead
 }
 
 var normalPace = pace{
 	error: 500 * time.Millisecond, errorMax: 30 * time.Second,
 	conflict: 5 * time.Second, conflictMax: 60 * time.Second,
 	accept: 200 * time.Millisecond, acceptMax: 10 * time.Second,
+	grace: 20 * time.Second,
 }
 
 const (
 	offsetKey   = "offset"
 	batchSize   = 100
-	maxBatch    = 64 << 20         // bytes of one answer
-	pollGrace   = 20 * time.Second // beyond the poll's own timeout; then the connection is dead
+	maxBatch    = 64 << 20 // bytes of one answer
 	callTimeout = 15 * time.Second
 )
 
@@ -99,7 +100,7 @@ func (c *Channel) dropWebhook(ctx context.Context) error {
 // fetch polls once. Its own deadline is the watchdog: a poll that is not over
 // when it must be is given up with its connection.
 func (c *Channel) fetch(ctx context.Context, offset int64) ([]json.RawMessage, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.PollTimeout+pollGrace)
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.PollTimeout+c.pace.grace)
 	defer cancel()
 	body, err := json.Marshal(map[string]any{
 		"offset": offset, "limit": batchSize, "timeout": int(c.cfg.PollTimeout / time.Second), "allowed_updates": allowedUpdates,

@@ -129,7 +129,7 @@ func (c *Channel) readMessage(a *arrival, m *message, kind channels.Kind) {
 	}
 	var named bool
 	in.Text, named = me.understand(m)
-	if m.Text == "" && m.Caption == "" {
+	if m.Text == "" && m.Caption == "" && kind == channels.Message {
 		in.Text = m.described()
 	}
 	in.Addressed = in.Target.Direct || named || m.repliesTo(me.ID)

@@ -2,8 +2,7 @@ package telegram
 
 import (
 	"context"
-	"errors"
-	"log/slog"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,6 +23,7 @@ type rig struct {
 	bot  *Channel
 	host *channeltest.Host
 	stop func() error // ends Receive and returns its error
+	end  func() error // waits for it
 }
 
 // quick makes the tests' waits short; what they wait for stays an event.
@@ -31,6 +31,7 @@ var quick = pace{
 	error: time.Millisecond, errorMax: 5 * time.Millisecond,
 	conflict: time.Millisecond, conflictMax: 5 * time.Millisecond,
 	accept: time.Millisecond, acceptMax: 5 * time.Millisecond,
+	grace: 20 * time.Second,
 }
 
 func newRig(t *testing.T, fake channeltest.TelegramConfig, cfg Config) *rig {
@@ -57,20 +58,13 @@ func newRig(t *testing.T, fake channeltest.TelegramConfig, cfg Config) *rig {
 	return r
 }
 
-// receive starts Receive.
+// receive starts Receive. stop ends it, end waits until it ends by itself.
 func (r *rig) receive() *rig {
-	ctx, cancel := context.WithCancelCause(r.ctx)
+	ctx, cancel := context.WithCancel(r.ctx)
 	done := make(chan error, 1)
 	go func() { done <- r.bot.Receive(ctx, r.host) }()
-	stopped := false
-	var result error
-	r.stop = func() error {
-		if !stopped {
-			cancel(errors.New("test is over"))
-			result, stopped = <-done, true
-		}
-		return result
-	}
+	r.end = sync.OnceValue(func() error { return <-done })
+	r.stop = func() error { cancel(); return r.end() }
 	return r
 }
 
@@ -127,5 +121,3 @@ func TestAMessageIsReceivedAnsweredAndEdited(t *testing.T) {
 		t.Error("Receive returned", err)
 	}
 }
-
-var _ slog.Handler = (*logRecorder)(nil)
