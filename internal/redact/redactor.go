@@ -3,6 +3,7 @@ package redact
 import (
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -18,9 +19,15 @@ const shortest = 5
 // Redactor takes known secrets out of text. The zero value knows none. It is
 // safe for concurrent use.
 type Redactor struct {
-	mu       sync.Mutex
-	known    map[string]bool
-	replacer atomic.Pointer[strings.Replacer]
+	mu    sync.Mutex
+	known map[string]bool
+	words atomic.Pointer[words]
+}
+
+// words are all spellings, the longest first, and what replaces them.
+type words struct {
+	list     []string
+	replacer *strings.Replacer
 }
 
 // New returns a Redactor that knows the given secrets.
@@ -52,21 +59,18 @@ func (r *Redactor) Add(secrets ...string) {
 		return
 	}
 	// The longest first: a secret may begin with another one.
-	words := make([]string, 0, len(r.known))
-	for s := range r.known {
-		words = append(words, s)
-	}
-	slices.SortFunc(words, func(a, b string) int {
+	list := slices.Collect(maps.Keys(r.known))
+	slices.SortFunc(list, func(a, b string) int {
 		if len(a) != len(b) {
 			return len(b) - len(a)
 		}
 		return strings.Compare(a, b)
 	})
-	pairs := make([]string, 0, 2*len(words))
-	for _, w := range words {
+	pairs := make([]string, 0, 2*len(list))
+	for _, w := range list {
 		pairs = append(pairs, w, Mask)
 	}
-	r.replacer.Store(strings.NewReplacer(pairs...))
+	r.words.Store(&words{list, strings.NewReplacer(pairs...)})
 }
 
 // String returns s without the known secrets. A text that holds none is
@@ -75,11 +79,11 @@ func (r *Redactor) String(s string) string {
 	if r == nil {
 		return s
 	}
-	replacer := r.replacer.Load()
-	if replacer == nil {
+	known := r.words.Load()
+	if known == nil || !slices.ContainsFunc(known.list, func(w string) bool { return strings.Contains(s, w) }) {
 		return s
 	}
-	return replacer.Replace(s)
+	return known.replacer.Replace(s)
 }
 
 func spellings(s string) []string {
