@@ -132,7 +132,7 @@ func (h *hub) open(ev *channels.LiveEvent) *openRun {
 func (r *openRun) addText(ev *channels.LiveEvent) {
 	r.thinking = false
 	switch {
-	case ev.Offset > len(r.text) || !r.known && ev.Offset > 0:
+	case ev.Offset < 0 || ev.Offset > len(r.text) || !r.known && ev.Offset > 0:
 		r.known = false // some deltas were lost
 	case len(r.text)+len(ev.Text) > maxOpenText:
 		r.known = false
