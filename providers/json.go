@@ -197,7 +197,8 @@ func (d *Decoder) Raw() []byte {
 	return d.data[start:d.pos]
 }
 
-// Skip reads over the next value.
+// Skip reads over the next value. It looks for where the value ends, and does
+// not check all that is in it.
 func (d *Decoder) Skip() {
 	depth := 0
 	for d.err == nil {

@@ -52,19 +52,28 @@ func (m *Model) appendMessages(body providers.Body, steps []providers.Step) prov
 	return append(body, []byte(`]}`))
 }
 
+// What stands between the blocks of a request; never changed.
+var (
+	between       = []byte(`,`)
+	openUser      = []byte(`{"role":"user","content":[`)
+	openAssistant = []byte(`{"role":"assistant","content":[`)
+	turnUser      = []byte(`]},{"role":"user","content":[`)
+	turnAssistant = []byte(`]},{"role":"assistant","content":[`)
+)
+
 // opening is what stands between a block of role before and one of role next.
 func opening(before, next agentcore.Role) []byte {
 	switch {
 	case before == next:
-		return []byte(`,`)
+		return between
 	case before == "" && next == agentcore.RoleUser:
-		return []byte(`{"role":"user","content":[`)
+		return openUser
 	case before == "":
-		return []byte(`{"role":"assistant","content":[`)
+		return openAssistant
 	case next == agentcore.RoleUser:
-		return []byte(`]},{"role":"user","content":[`)
+		return turnUser
 	}
-	return []byte(`]},{"role":"assistant","content":[`)
+	return turnAssistant
 }
 
 // marked returns which steps carry cache markers: the last of the user's, and
