@@ -290,7 +290,7 @@ func settled(t *testing.T, bots ...*bot) {
 func entries(t *testing.T, s store.Store, session string) []store.Entry {
 	t.Helper()
 	list, err := s.Archive().Read(t.Context(), session, 0, 10_000)
-	if err != nil {
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		t.Fatal(err)
 	}
 	return list
@@ -397,4 +397,19 @@ func (c *eagerChat) Post(ctx context.Context, to channels.Target, out channels.O
 		c.wg.Go(func() { _ = c.host.Accept(context.Background(), in) })
 	}
 	return id, err
+}
+
+type (
+	reqT = agentcore.Request
+	_ctx = context.Context
+)
+
+// ownersOnly is a toolbox that gives owners everything and others nothing.
+type ownersOnly []*agentcore.Tool
+
+func (s ownersOnly) For(_ context.Context, req ToolRequest) []*agentcore.Tool {
+	if req.Role == RoleOwner {
+		return s
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -36,6 +37,9 @@ func (g *Gateway) Transcript(ctx context.Context, session string, from int64, li
 // ReadTranscript is [Gateway.Transcript] for programs without a gateway.
 func ReadTranscript(ctx context.Context, s store.Store, session string, from int64, limit int) ([]History, error) {
 	entries, err := s.Archive().Read(ctx, session, from, limit)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
