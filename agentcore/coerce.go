@@ -17,10 +17,12 @@ import (
 // and null never becomes a zero value. The result shares what is unchanged
 // with its input, which is not written to.
 type coercer struct {
-	steps int // left; a recursive union could otherwise take forever
+	steps int // left; nested unions could otherwise take for ever
 }
 
-const maxCoerceSteps = 100_000
+// maxCoerceSteps is in values looked at, times their depth. With none left, what is there stays as
+// it is and validation has the last word.
+const maxCoerceSteps = 300_000
 
 func (c *coercer) coerce(s *jsonschema.Schema, v any) any {
 	if c.steps--; s == nil || s.Always != nil || c.steps < 0 {
@@ -50,12 +52,12 @@ func (c *coercer) coerce(s *jsonschema.Schema, v any) any {
 // that the coerced value fits wins.
 func (c *coercer) union(members []*jsonschema.Schema, v any) any {
 	for _, member := range members {
-		if fits(member, v) {
+		if c.fits(member, v) {
 			return c.integers(member, v)
 		}
 	}
 	for _, member := range members {
-		if coerced := c.coerce(member, v); fits(member, coerced) {
+		if coerced := c.coerce(member, v); c.fits(member, coerced) {
 			return coerced
 		}
 	}
@@ -67,14 +69,35 @@ func (c *coercer) union(members []*jsonschema.Schema, v any) any {
 func (c *coercer) integers(s *jsonschema.Schema, v any) any {
 	switch v.(type) {
 	case json.Number, map[string]any, []any:
-		if coerced := c.coerce(s, v); fits(s, coerced) {
+		if coerced := c.coerce(s, v); c.fits(s, coerced) {
 			return coerced
 		}
 	}
 	return v
 }
 
-func fits(s *jsonschema.Schema, v any) bool { return s.Validate(v) == nil }
+// fits reports whether v is valid, at the price of its size.
+func (c *coercer) fits(s *jsonschema.Schema, v any) bool {
+	c.steps -= cost(v, 1)
+	return c.steps >= 0 && s.Validate(v) == nil
+}
+
+// cost is what validating v takes: the validator spells out the path to every
+// value, so deep ones cost more.
+func cost(v any, depth int) int {
+	n := depth
+	switch v := v.(type) {
+	case map[string]any:
+		for _, item := range v {
+			n += cost(item, depth+1)
+		}
+	case []any:
+		for _, item := range v {
+			n += cost(item, depth+1)
+		}
+	}
+	return n
+}
 
 // convert applies the schema's own type.
 func (c *coercer) convert(s *jsonschema.Schema, v any) any {
@@ -174,7 +197,7 @@ func (c *coercer) toArray(s *jsonschema.Schema, v any) (any, bool) {
 		}
 	}
 	items := c.array(s, []any{v})
-	return items, fits(s, items)
+	return items, c.fits(s, items)
 }
 
 // toNumber accepts what a person would call a decimal number.
@@ -251,7 +274,7 @@ func (c *coercer) object(s *jsonschema.Schema, obj map[string]any) any {
 		if sub == nil {
 			continue
 		}
-		if old == nil && !slices.Contains(s.Required, key) && !fits(sub, nil) {
+		if old == nil && !slices.Contains(s.Required, key) && !c.fits(sub, nil) {
 			obj, changed = writable(obj, changed), true
 			delete(obj, key)
 			continue

@@ -12,7 +12,8 @@ import (
 // keep the memory that a hostile one can make us use small.
 const (
 	maxArguments    = 1 << 20 // bytes
-	maxDepth        = 256     // nested arrays and objects
+	maxDepth        = 100     // nested arrays and objects
+	maxValues       = 250_000 // values, each times its depth, as validating them costs
 	maxNumberDigits = 1000
 	maxExponent     = 400 // of a number: arithmetic on it is exact
 )
@@ -52,6 +53,7 @@ type jsonParser struct {
 	data  []byte
 	pos   int
 	plain bool
+	count int // towards maxValues
 }
 
 func (p *jsonParser) space() {
@@ -76,6 +78,9 @@ func (p *jsonParser) unexpected(where string) error {
 func (p *jsonParser) value(depth int) (any, error) {
 	if p.pos >= len(p.data) {
 		return nil, p.unexpected("where a value is expected")
+	}
+	if p.count += depth + 1; p.count > maxValues {
+		return nil, &jsonError{what: "too many values for one call; send less at once"}
 	}
 	switch c := p.data[p.pos]; {
 	case c == '{':

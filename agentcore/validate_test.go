@@ -94,7 +94,8 @@ func TestWhatWasNotMeantIsAnErrorThatNamesThePlace(t *testing.T) {
 		{"invalid UTF-8", property(`{}`), "{\"v\":\"\xff\"}", "- root: Not valid UTF-8\n"},
 		{"a number beyond all use", property(`{"type":"integer"}`), `{"v":1e999999999}`, "- root: The number at byte 5 is too large or too precise\n"},
 		{"a written number beyond all use", property(`{"type":"integer"}`), `{"v":"1e999999999"}`, "- /v: Expected integer\n"},
-		{"deep nesting", property(`{}`), `{"v":` + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000) + `}`, "- root: Nested more than 256 levels deep\n"},
+		{"deep nesting", property(`{}`), `{"v":` + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000) + `}`, "- root: Nested more than 100 levels deep\n"},
+		{"two hundred thousand values", property(`{"type":"array","items":{"type":"string"}}`), `{"v":[` + strings.Repeat("null,", 200_000) + `1]}`, "- root: Too many values for one call; send less at once\n"},
 		{"5 MB", property(`{}`), `{"v":"` + strings.Repeat("x", 5<<20) + `"}`, "- root: 5242888 bytes are too much: the limit is 1048576\n"},
 		{"a schema that is none", `{"type":"strin"}`, `{}`, "- root: This tool can't be used, because its own schema is broken: "},
 		{"a schema that is not JSON", `{"type":`, `{}`, "- root: This tool can't be used, because its own schema is broken: "},
@@ -138,17 +139,20 @@ func TestManyIssuesAreCountedNotListed(t *testing.T) {
 	}
 }
 
-func TestARecursiveUnionIsNotTriedForEver(t *testing.T) {
-	schema := `{"$ref":"#/$defs/n","$defs":{"n":{"type":"object","properties":{"a":{"anyOf":[{"$ref":"#/$defs/n"},{"$ref":"#/$defs/m"}]},"v":{"type":"integer"}}},
-		"m":{"type":"object","properties":{"b":{"type":"integer"},"v":{"type":"boolean"}}}}}`
-	args := strings.Repeat(`{"a":`, 100) + `{"v":"x"}` + strings.Repeat("}", 100)
+// TestNestedUnionsAreNotTriedForEver gives coercion a tree in which every level
+// is a union; the test's own timeout is the limit.
+func TestNestedUnionsAreNotTriedForEver(t *testing.T) {
+	schema := `{"$ref":"#/$defs/n","$defs":{"n":{"type":"object","properties":{
+		"kids":{"type":"array","items":{"anyOf":[{"$ref":"#/$defs/n"},{"type":"null"}]}},"v":{"type":"integer"}}}}}`
 	tool := &agentcore.Tool{Name: "x", Schema: json.RawMessage(schema)}
-	done := make(chan error, 1)
-	go func() {
-		_, err := agentcore.ValidateArguments(tool, json.RawMessage(args))
-		done <- err
-	}()
-	<-done // the test's own timeout is the limit
+	args := strings.Repeat(`{"kids":[`, 49) + strings.Repeat(`{"v":1},`, 300) + `{"v":"2"}` + strings.Repeat("]}", 49)
+	if got, err := agentcore.ValidateArguments(tool, json.RawMessage(args)); err == nil && !json.Valid(got) {
+		t.Errorf("got %.100s", got)
+	}
+	args = strings.Repeat(`{"kids":[`, 20) + `{"v":"2"}` + strings.Repeat("]}", 20)
+	if got, err := agentcore.ValidateArguments(tool, json.RawMessage(args)); err != nil || string(got) != strings.Replace(args, `"2"`, "2", 1) {
+		t.Errorf("got %s (%v)", got, err)
+	}
 }
 
 func FuzzValidate(f *testing.F) {
