@@ -53,8 +53,7 @@ type Config struct {
 	Logger *slog.Logger `toml:"-"`
 }
 
-// Channel is one Telegram bot. It implements [channels.Channel] and the
-// capabilities listed in interactions.go, send.go and receive.go.
+// Channel is one Telegram bot, with everything that both modes have in common.
 type Channel struct {
 	cfg    Config
 	botID  string
@@ -82,7 +81,22 @@ var tokenForm = regexp.MustCompile(`^[0-9]+:[A-Za-z0-9_-]+$`)
 
 // New returns a channel. It makes no connection: a wrong token is found out by
 // Receive or Check.
-func New(cfg Config) (*Channel, error) {
+//
+// A bot that polls is [channels.Exclusive]: Telegram lets one process poll. One
+// with a webhook is a [channels.Handler] that works on every replica that
+// receives.
+func New(cfg Config) (channels.Channel, error) {
+	c, err := newChannel(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if c.cfg.Mode == ModeWebhook {
+		return webhook{c}, nil
+	}
+	return poller{c}, nil
+}
+
+func newChannel(cfg Config) (*Channel, error) {
 	if cfg.Name == "" {
 		cfg.Name = "telegram"
 	}

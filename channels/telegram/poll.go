@@ -17,6 +17,14 @@ import (
 	"clawbot/channels"
 )
 
+// poller is a bot that polls.
+type poller struct{ *Channel }
+
+var _ channels.Exclusive = poller{}
+
+// Term names the bot, so that one process polls it.
+func (p poller) Term(context.Context) (string, error) { return "tg:" + p.botID, nil }
+
 // pace is how long the poller waits after failures.
 type pace struct {
 	error, errorMax       time.Duration // network and server trouble

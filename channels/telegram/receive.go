@@ -14,23 +14,12 @@ import (
 
 var (
 	_ channels.Channel     = (*Channel)(nil)
-	_ channels.Exclusive   = (*Channel)(nil)
 	_ channels.Attachments = (*Channel)(nil)
-	_ channels.Handler     = (*Channel)(nil)
 	_ channels.Checker     = (*Channel)(nil)
 )
 
 // allowedUpdates is what the bot asks Telegram for.
 var allowedUpdates = []string{"message", "edited_message", "callback_query", "my_chat_member"}
-
-// Term names the bot, so that one process polls it. In webhook mode the term is
-// empty: any replica may take an update.
-func (c *Channel) Term(context.Context) (string, error) {
-	if c.cfg.Mode == ModeWebhook {
-		return "", nil
-	}
-	return "tg:" + c.botID, nil
-}
 
 // Receive delivers updates to host until ctx ends.
 func (c *Channel) Receive(ctx context.Context, host channels.Host) error {

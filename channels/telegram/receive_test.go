@@ -299,7 +299,7 @@ func TestAnAlbumKeepsItsOrder(t *testing.T) {
 
 func TestABotIsNamedByItsTerm(t *testing.T) {
 	r := newRig(t, channeltest.TelegramConfig{}, Config{})
-	if term, err := r.bot.Term(r.ctx); term != "tg:4711" || err != nil {
+	if term, err := (poller{r.bot}).Term(r.ctx); term != "tg:4711" || err != nil {
 		t.Error(term, err)
 	}
 }
@@ -309,7 +309,7 @@ func FuzzAnyUpdateIsReadOrSkipped(f *testing.F) {
 	f.Add([]byte(`{"update_id":1,"edited_message":{"message_id":2,"chat":{"id":3},"caption":"x","caption_entities":[{"type":"mention","offset":-1,"length":2}]}}`))
 	f.Add([]byte(`{"update_id":1,"callback_query":{"id":"x","data":"y","message":{"message_id":1,"chat":{"id":1}}}}`))
 	f.Add([]byte(`{"update_id":1,"message":{"reply_to_message":{"from":null},"sender_chat":{},"quote":{}}}`))
-	bot, err := New(Config{Token: "4711:x"})
+	bot, err := newChannel(Config{Token: "4711:x"})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -323,7 +323,7 @@ func FuzzAnyUpdateIsReadOrSkipped(f *testing.F) {
 }
 
 func BenchmarkReadUpdate(b *testing.B) {
-	bot, err := New(Config{Token: "4711:x"})
+	bot, err := newChannel(Config{Token: "4711:x"})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -221,7 +221,7 @@ func TestAProxyIsUsedOnlyWhenItIsConfigured(t *testing.T) {
 	r.must(dead.Close())
 	t.Setenv("HTTP_PROXY", "http://"+dead.Addr().String())
 	r.must(r.bot.Check(r.ctx))
-	proxied, err := New(Config{Token: r.bot.cfg.Token, APIURL: r.URL(), Proxy: "http://" + dead.Addr().String()})
+	proxied, err := newChannel(Config{Token: r.bot.cfg.Token, APIURL: r.URL(), Proxy: "http://" + dead.Addr().String()})
 	r.must(err)
 	if err := proxied.Check(r.ctx); err == nil || !strings.Contains(err.Error(), "proxy") {
 		t.Error("Check through a dead proxy says", err)

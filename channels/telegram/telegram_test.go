@@ -49,7 +49,7 @@ func newRig(t *testing.T, fake channeltest.TelegramConfig, cfg Config) *rig {
 		cancel()
 	})
 	cfg.Token, cfg.APIURL = redact.Secret(r.Token()), r.URL()
-	bot, err := New(cfg)
+	bot, err := newChannel(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

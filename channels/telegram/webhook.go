@@ -25,6 +25,11 @@ const maxUpdate = 4 << 20
 // secretHeader carries the secret that was agreed with setWebhook.
 const secretHeader = "X-Telegram-Bot-Api-Secret-Token"
 
+// webhook is a bot that Telegram posts updates to.
+type webhook struct{ *Channel }
+
+var _ channels.Handler = webhook{}
+
 // configureWebhook checks the settings of webhook mode.
 func (c *Channel) configureWebhook(token string) error {
 	switch c.cfg.Mode {
@@ -71,13 +76,9 @@ func (c *Channel) receiveWebhook(ctx context.Context, host channels.Host) error 
 	return nil
 }
 
-// Handler takes updates in webhook mode; in poll mode its pattern is empty and
-// there is nothing to mount.
-func (c *Channel) Handler() (pattern string, handler http.Handler) {
-	if c.cfg.Mode != ModeWebhook {
-		return "", http.NotFoundHandler()
-	}
-	return "POST " + c.route, http.HandlerFunc(c.serveWebhook)
+// Handler takes updates while Receive runs.
+func (w webhook) Handler() (pattern string, handler http.Handler) {
+	return "POST " + w.route, http.HandlerFunc(w.serveWebhook)
 }
 
 // serveWebhook accepts an update before it answers 200. With anything else

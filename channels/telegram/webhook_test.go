@@ -19,7 +19,7 @@ func hooked(t *testing.T) (*rig, *httptest.Server) {
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	r := newRig(t, channeltest.TelegramConfig{}, Config{Mode: ModeWebhook, WebhookURL: server.URL + "/hook/telegram"})
-	pattern, handler := r.bot.Handler()
+	pattern, handler := (webhook{r.bot}).Handler()
 	mux.Handle(pattern, handler)
 	return r, server
 }
@@ -115,17 +115,22 @@ func TestWebhookSettingsAreChecked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if pattern, _ := bot.Handler(); pattern != "POST /hook" {
+	h, ok := bot.(channels.Handler)
+	if !ok {
+		t.Fatal("a bot with a webhook has nothing to mount")
+	}
+	if pattern, _ := h.Handler(); pattern != "POST /hook" {
 		t.Error("mounted at", pattern)
 	}
-	if term, _ := bot.Term(t.Context()); term != "" {
-		t.Error("in webhook mode the term is", term)
+	if _, ok := bot.(channels.Exclusive); ok {
+		t.Error("a webhook is for every replica")
 	}
-	poller, err := New(Config{Token: "1:x"})
+	polling, err := New(Config{Token: "1:x"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if pattern, _ := poller.Handler(); pattern != "" {
-		t.Error("in poll mode something is mounted at", pattern)
+	_, mounts := polling.(channels.Handler)
+	if _, ok := polling.(channels.Exclusive); !ok || mounts {
+		t.Error("a bot that polls must be exclusive and mount nothing")
 	}
 }
