@@ -16,6 +16,6 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestStore(t *testing.T) {
 	storetest.Run(t, storetest.Harness{
 		Open:   func(*testing.T) store.Store { return memory.New() },
-		Bubble: synctest.Test,
+		Bubble: synctest.Test, Rounds: 4000,
 	})
 }

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"clawbot/store"
@@ -116,6 +117,7 @@ func queued(r row) store.Queued {
 }
 
 func (l *lease) Bury(ctx context.Context, positions []int64, reason string) error {
+	positions = slices.Compact(slices.Sorted(slices.Values(positions)))
 	return l.do(ctx, "bury", false, func(t *tx, se *session) error {
 		for _, p := range positions {
 			if p < 0 || p >= se.NextMessage {

@@ -38,6 +38,7 @@ type Store struct {
 	log     *slog.Logger
 	lock    *os.File // nil for a guest
 	wal     *os.File
+	barrier func() error // makes what is in wal durable
 	writer  *writer
 	readers chan *conn
 	failure failure
@@ -66,29 +67,28 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-func open(cfg Config) (s *Store, err error) {
+func open(cfg Config) (*Store, error) {
 	path, err := prepare(cfg)
 	if err != nil {
 		return nil, err
 	}
-	s = &Store{path: path, guest: cfg.Guest, log: cfg.Logger, kick: make(chan struct{})}
+	s := &Store{path: path, guest: cfg.Guest, log: cfg.Logger, kick: make(chan struct{})}
 	if s.log == nil {
 		s.log = slog.Default()
 	}
-	defer func() {
-		if err != nil {
-			s.release()
-		}
-	}()
-	if !cfg.Guest {
-		if s.lock, err = lock(path); err != nil {
-			return nil, err
-		}
-		if err := create(path, s.log); err != nil {
-			return nil, err
+	if !s.guest {
+		if s.lock, err = lock(path); err == nil {
+			err = create(path, s.log)
 		}
 	}
-	return s, s.connect()
+	if err == nil {
+		err = s.connect()
+	}
+	if err != nil {
+		s.release()
+		return nil, err
+	}
+	return s, nil
 }
 
 // prepare checks the path, makes its folder and returns it without symbolic
@@ -148,7 +148,7 @@ func (s *Store) connect() error {
 	}
 	s.writer = &writer{
 		s: s, conn: w, calls: make(chan *call), quit: make(chan struct{}),
-		sync: make(chan []*call, 16), cache: map[string]*session{},
+		sync: queue{signal: make(chan struct{}, 1)}, cache: map[string]*session{},
 	}
 	if err := s.begin(w); err != nil {
 		return errors.Join(err, w.close())
@@ -184,8 +184,9 @@ func (s *Store) begin(w *conn) error {
 	if s.wal, err = os.OpenFile(s.path+"-wal", os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return err
 	}
+	s.barrier = func() error { return barrier(s.wal) }
 	// The log's name, too, must be on the disk before the first promise.
-	return errors.Join(barrier(s.wal), syncDir(filepath.Dir(s.path)))
+	return errors.Join(s.barrier(), syncDir(filepath.Dir(s.path)))
 }
 
 func syncDir(dir string) error {
@@ -199,8 +200,6 @@ func syncDir(dir string) error {
 	}
 	return nil
 }
-
-func (s *Store) barrier() error { return barrier(s.wal) }
 
 // usable is the first check of every call.
 func (s *Store) usable(ctx context.Context) error {

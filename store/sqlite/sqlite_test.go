@@ -38,3 +38,5 @@ func TestStore(t *testing.T) {
 func TestStoreInBubble(t *testing.T) {
 	storetest.Run(t, storetest.Harness{Open: fresh, Bubble: synctest.Test})
 }
+
+func TestStoreAnswersAsMemoryDoes(t *testing.T) { storetest.Equivalence(t, fresh) }

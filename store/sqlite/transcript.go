@@ -133,7 +133,7 @@ func (t *tx) drained(se *session, d drain) ([]store.Entry, error) {
 func (t *tx) drain(l *lease, se *session, d drain) ([]store.Entry, error) {
 	from, till := inboxKey(se.row, store.Messages, 0), inboxKey(se.row, store.Signals, 0)
 	if d.before > 0 {
-		till = min(till, from+d.before)
+		till = from + min(d.before, se.NextMessage)
 	}
 	limit := int64(-1)
 	if d.max > 0 {

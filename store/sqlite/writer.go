@@ -42,7 +42,7 @@ type writer struct {
 	conn  *conn
 	calls chan *call // unbuffered: what was sent is being worked on
 	quit  chan struct{}
-	sync  chan []*call
+	sync  queue
 	// pages written since the last checkpoint, about.
 	pages int
 	cache map[string]*session
@@ -92,7 +92,7 @@ func write[T any](ctx context.Context, s *Store, durable bool, run func(t *tx) (
 }
 
 func (w *writer) loop() {
-	defer close(w.sync)
+	defer close(w.sync.signal)
 	defer close(w.s.kick)
 	var batch []*call
 	for {
@@ -137,9 +137,7 @@ func (w *writer) commit(batch []*call) {
 			wait = append(wait, c)
 		}
 	}
-	if len(wait) > 0 {
-		w.sync <- wait
-	}
+	w.sync.put(wait)
 	w.checkpoint()
 }
 
@@ -192,18 +190,42 @@ func own(err error) bool {
 	return false
 }
 
+// queue holds the calls that wait for the disk. It is not bounded but by its
+// callers: the writer must not wait while the disk is slow.
+type queue struct {
+	mu     sync.Mutex
+	calls  []*call
+	signal chan struct{} // of capacity 1: there are calls
+}
+
+func (q *queue) put(calls []*call) {
+	if len(calls) == 0 {
+		return
+	}
+	q.mu.Lock()
+	q.calls = append(q.calls, calls...)
+	q.mu.Unlock()
+	select {
+	case q.signal <- struct{}{}:
+	default:
+	}
+}
+
+func (q *queue) take() []*call {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	calls := q.calls
+	q.calls = nil
+	return calls
+}
+
 // syncer makes commits durable. While it waits for the disk, the writer goes
 // on, and the next barrier serves all that was committed meanwhile.
 func (s *Store) syncer() {
-	for batch := range s.writer.sync {
-		for more := true; more; {
-			select {
-			case b, ok := <-s.writer.sync:
-				batch = append(batch, b...)
-				more = ok
-			default:
-				more = false
-			}
+	for range s.writer.sync.signal {
+		calls := s.writer.sync.take()
+		if len(calls) == 0 {
+			continue
 		}
 		err := s.broken()
 		if err == nil {
@@ -211,7 +233,7 @@ func (s *Store) syncer() {
 				err = s.fail(fmt.Errorf("%s: %w: the disk did not take what was written; start clawbot again when the disk is well", s.path, err))
 			}
 		}
-		for _, c := range batch {
+		for _, c := range calls {
 			c.done <- err
 		}
 	}

@@ -6,6 +6,5 @@
 //	}
 //
 // Beside it, Equivalence drives a store and the memory store with the same
-// random operations and compares every answer, and Races drives the one race
-// that loses messages when it is lost.
+// random operations and compares every answer.
 package storetest

@@ -1,6 +1,10 @@
 package storetest
 
-import "clawbot/store"
+import (
+	"math"
+
+	"clawbot/store"
+)
 
 var laneTests = []test{
 	{name: "signals stay in their lane and are never drained", fn: func(e *env) {
@@ -40,7 +44,7 @@ var laneTests = []test{
 			e.equal(queued(w.Signals), "[2:z=z]", "signals")
 			e.equal(queued(w.Messages), "[0:m=m]", "messages")
 		}
-		e.equal(len(e.peek(l, 99).Signals), 0, "signals")
+		e.equal(len(e.peek(l, math.MaxInt64).Signals), 0, "signals")
 		e.equal(e.signal("s", "w").Position, 3, "next position")
 		e.equal(len(e.peek(l, 0).Signals), 1, "signals")
 	}},

@@ -21,12 +21,18 @@ type Harness struct {
 	// Short is a lease time that the suite waits to see expire, 50 ms if 0. The
 	// suite never expects anything to happen within it.
 	Short time.Duration
+	// Rounds is how often the race between Accept and ReleaseIfEmpty is run, 300
+	// if 0.
+	Rounds int
 }
 
 // Run runs the whole suite.
 func Run(t *testing.T, h Harness) {
 	if h.Short == 0 {
 		h.Short = 50 * time.Millisecond
+	}
+	if h.Rounds == 0 {
+		h.Rounds = 300
 	}
 	topics := []struct {
 		name  string
@@ -37,7 +43,7 @@ func Run(t *testing.T, h Harness) {
 		{"reply", replyTests}, {"compact", compactTests}, {"release", releaseTests}, {"handoff", handOffTests},
 		{"bury", buryTests}, {"due", dueTests}, {"terms", termTests}, {"state", stateTests},
 		{"counters", counterTests}, {"blobs", blobTests}, {"archive", archiveTests}, {"bus", busTests},
-		{"close", closeTests},
+		{"races", raceTests}, {"close", closeTests},
 	}
 	for _, topic := range topics {
 		t.Run(topic.name, func(t *testing.T) {
@@ -66,7 +72,7 @@ func run(t *testing.T, h Harness, fn func(e *env)) {
 	}
 	bubble(t, func(t *testing.T) {
 		s := h.Open(t)
-		e := &env{T: t, Store: s, ctx: t.Context(), short: h.Short}
+		e := &env{T: t, Store: s, ctx: t.Context(), short: h.Short, rounds: h.Rounds}
 		fn(e)
 		e.ok(s.Close())
 	})
@@ -77,8 +83,9 @@ func run(t *testing.T, h Harness, fn func(e *env)) {
 type env struct {
 	*testing.T
 	store.Store
-	ctx   context.Context
-	short time.Duration
+	ctx    context.Context
+	short  time.Duration
+	rounds int
 }
 
 const hour = time.Hour
