@@ -20,6 +20,10 @@ var format = providertest.Format{Name: providers.FormatAnthropic, New: New, Stre
 
 func TestTheSuite(t *testing.T) { providertest.Run(t, format) }
 
+func TestTheWeatherConversation(t *testing.T) {
+	providertest.Weather(t, format, "../../testdata/weather")
+}
+
 func BenchmarkStream(b *testing.B) { providertest.Stream(b, format) }
 
 func BenchmarkNextTurn(b *testing.B) {

@@ -27,6 +27,12 @@ func TestTheSuite(t *testing.T) {
 	}
 }
 
+func TestTheWeatherConversation(t *testing.T) {
+	for _, f := range formats {
+		t.Run(f.Name, func(t *testing.T) { providertest.Weather(t, f, "../../testdata/weather") })
+	}
+}
+
 func BenchmarkStream(b *testing.B) {
 	for _, f := range formats {
 		b.Run(f.Name, func(b *testing.B) { providertest.Stream(b, f) })
