@@ -59,8 +59,8 @@ func (l *limiter) failed(client string) {
 	lim.Allow()
 }
 
-// forget makes room: those whose tries have come back go, and if all are
-// guessing, any of them.
+// forget makes room: those whose tries have come back go, and if nearly all are
+// guessing, any quarter of them, so that a full table costs little per guess.
 func (l *limiter) forget() {
 	for c, lim := range l.clients {
 		if lim.Tokens() >= triesBurst {
@@ -68,7 +68,7 @@ func (l *limiter) forget() {
 		}
 	}
 	for c := range l.clients {
-		if len(l.clients) < maxClients {
+		if len(l.clients) <= maxClients*3/4 {
 			return
 		}
 		delete(l.clients, c)
