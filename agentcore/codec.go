@@ -20,19 +20,19 @@ func (Unknown) isBlock() {}
 
 // The JSON form of a message. Field names are those of the wire formats people
 // know; zero fields are left out.
-type messageJSON struct {
-	ID         string            `json:"id,omitempty"`
-	Role       Role              `json:"role"`
-	Content    []json.RawMessage `json:"content"`
-	Time       time.Time         `json:"time,omitzero"`
-	Model      ModelRef          `json:"model,omitzero"`
-	Stop       StopReason        `json:"stop,omitempty"`
-	Error      *errorJSON        `json:"error,omitempty"`
-	Usage      Usage             `json:"usage,omitzero"`
-	ToolCallID string            `json:"toolCallId,omitempty"`
-	ToolName   string            `json:"toolName,omitempty"`
-	IsError    bool              `json:"isError,omitempty"`
-	Details    json.RawMessage   `json:"details,omitempty"`
+type messageJSON[B any] struct {
+	ID         string          `json:"id,omitempty"`
+	Role       Role            `json:"role"`
+	Content    []B             `json:"content"`
+	Time       time.Time       `json:"time,omitzero"`
+	Model      ModelRef        `json:"model,omitzero"`
+	Stop       StopReason      `json:"stop,omitempty"`
+	Error      *errorJSON      `json:"error,omitempty"`
+	Usage      Usage           `json:"usage,omitzero"`
+	ToolCallID string          `json:"toolCallId,omitempty"`
+	ToolName   string          `json:"toolName,omitempty"`
+	IsError    bool            `json:"isError,omitempty"`
+	Details    json.RawMessage `json:"details,omitempty"`
 }
 
 type errorJSON struct {
@@ -66,17 +66,17 @@ type blockJSON struct {
 // text, so that malformed arguments survive too. The cause of Error is not
 // kept beyond its text.
 func (m *Message) MarshalJSON() ([]byte, error) {
-	out := messageJSON{
-		ID: m.ID, Role: m.Role, Content: make([]json.RawMessage, 0, len(m.Content)), Time: m.Time,
+	out := messageJSON[any]{
+		ID: m.ID, Role: m.Role, Content: make([]any, 0, len(m.Content)), Time: m.Time,
 		Model: m.Model, Stop: m.Stop, Usage: m.Usage,
 		ToolCallID: m.ToolCallID, ToolName: m.ToolName, IsError: m.IsError, Details: m.Details,
 	}
 	for i, b := range m.Content {
-		raw, err := encodeBlock(b)
+		form, err := formOf(b)
 		if err != nil {
 			return nil, fmt.Errorf("encode message %s: block %d: %w", m.ID, i, err)
 		}
-		out.Content = append(out.Content, raw)
+		out.Content = append(out.Content, form)
 	}
 	if e := m.Error; e != nil {
 		out.Error = &errorJSON{e.Class, e.Error(), e.User, e.Status, e.RetryAfter.Milliseconds(), e.Retryable}
@@ -90,7 +90,7 @@ func (m *Message) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON decodes what MarshalJSON wrote. Blocks of unknown types become
 // [Unknown]; unknown fields are ignored.
 func (m *Message) UnmarshalJSON(data []byte) error {
-	var in messageJSON
+	var in messageJSON[json.RawMessage]
 	if err := json.Unmarshal(data, &in); err != nil {
 		return fmt.Errorf("decode message: %w", err)
 	}
@@ -115,18 +115,19 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func encodeBlock(b Block) (json.RawMessage, error) {
+// formOf returns what encoding/json is to make of a block.
+func formOf(b Block) (any, error) {
 	switch b := value(b).(type) {
 	case Text:
-		return encode(blockJSON{Type: "text", Text: &b.Text, Signature: b.Signature})
+		return &blockJSON{Type: "text", Text: &b.Text, Signature: b.Signature}, nil
 	case Thinking:
-		return encode(blockJSON{Type: "thinking", Thinking: b.Text, Redacted: b.Redacted, Signature: b.Signature})
+		return &blockJSON{Type: "thinking", Thinking: b.Text, Redacted: b.Redacted, Signature: b.Signature}, nil
 	case Image:
-		return encode(blockJSON{Type: "image", MIMEType: b.MIMEType, Data: b.Data, Ref: b.Ref})
+		return &blockJSON{Type: "image", MIMEType: b.MIMEType, Data: b.Data, Ref: b.Ref}, nil
 	case Document:
-		return encode(blockJSON{Type: "document", Name: b.Name, MIMEType: b.MIMEType, Data: b.Data, Ref: b.Ref})
+		return &blockJSON{Type: "document", Name: b.Name, MIMEType: b.MIMEType, Data: b.Data, Ref: b.Ref}, nil
 	case ToolCall:
-		out := blockJSON{Type: "toolCall", ID: b.ID, Name: b.Name, Signature: b.Signature}
+		out := &blockJSON{Type: "toolCall", ID: b.ID, Name: b.Name, Signature: b.Signature}
 		switch {
 		case len(b.Arguments) == 0:
 		case !utf8.Valid(b.Arguments):
@@ -140,7 +141,7 @@ func encodeBlock(b Block) (json.RawMessage, error) {
 			}
 			out.Arguments = text
 		}
-		return encode(out)
+		return out, nil
 	case Unknown:
 		return b.Raw, nil
 	case nil:

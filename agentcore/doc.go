@@ -14,4 +14,9 @@
 // ever yields; tools run on goroutines that the loop starts and has always
 // awaited by the time the iteration ends. [Agent] is the stateful form for
 // programs that would rather subscribe.
+//
+// Whatever happens, a transcript that a finished run leaves is valid: an
+// assistant message holds tool calls only if it ended to use tools, and each of
+// them has exactly one result before the next message. The examples show a tool
+// of one's own, steering, deferred tools and a hook that blocks.
 package agentcore
