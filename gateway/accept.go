@@ -36,6 +36,9 @@ func (h *host) Accept(ctx context.Context, in channels.Inbound) error {
 	case hear:
 		return h.overhear(ctx, &in, role)
 	case refuse:
+		if in.Kind == channels.Message && parseCommand(in.Text) == verbStop && moderates(&in) {
+			return h.acceptSignal(ctx, &in, signalStop)
+		}
 		h.refuse(ctx, &in, reason)
 		return nil
 	}
@@ -83,7 +86,7 @@ func (h *host) acceptMessage(ctx context.Context, in *channels.Inbound, role str
 	if acc.Duplicate && acc.Waiting == 0 {
 		return nil
 	}
-	h.g.wake(ctx, acc.Owner, hint{session: r.Target.Conversation, sender: r.Sender.ID, waiting: acc.Waiting})
+	h.g.wake(ctx, acc.Owner, hint{session: r.Target.Conversation, sender: r.Sender.ID, waiting: acc.Waiting, after: acc.Position + 1})
 	return nil
 }
 
@@ -109,7 +112,7 @@ func (h *host) acceptChange(ctx context.Context, in *channels.Inbound, role stri
 	if err != nil || acc.Applied || acc.Owner == "" {
 		return err
 	}
-	h.g.wake(ctx, acc.Owner, hint{session: r.Target.Conversation, sender: r.Sender.ID, waiting: acc.Waiting})
+	h.g.wake(ctx, acc.Owner, hint{session: r.Target.Conversation, sender: r.Sender.ID, waiting: acc.Waiting, after: acc.Position + 1})
 	return nil
 }
 

@@ -122,3 +122,9 @@ func judgeRoom(channel string, rules *ChannelAccess, role string, in *channels.I
 	return refuse, fmt.Sprintf("I answer only some people and rooms here. My owner can let you in: add your id %q, or this room's id %q, to `allow_from` of `[channels.%s]`.",
 		in.Sender.ID, in.Target.Chat, channel)
 }
+
+// moderates reports whether the platform lets the sender keep order in the
+// room: they may stop any run there, whoever else may speak.
+func moderates(in *channels.Inbound) bool {
+	return !in.Target.Direct && (slices.Contains(in.Sender.Roles, "admin") || slices.Contains(in.Sender.Roles, "moderator"))
+}

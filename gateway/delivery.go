@@ -82,6 +82,8 @@ type journal struct {
 	t   *tenure
 	run string
 	err atomic.Pointer[error] // why the state could not be kept
+	// done is set when the state says that nothing is left to deliver.
+	done atomic.Bool
 }
 
 // Save implements [reply.Journal].
@@ -94,7 +96,13 @@ func (j *journal) Save(ctx context.Context, state reply.State) error {
 		j.err.Store(&err)
 		return err
 	}
+	j.done.Store(state.Done)
 	return nil
+}
+
+// close notes that a reply which never reached the platform was given up.
+func (j *journal) close(ctx context.Context) error {
+	return j.t.failed(j.t.lease.SetReply(ctx, store.Reply{Run: j.run}))
 }
 
 // begin shows that the bot works, and repeats what a reply said before it was
@@ -274,10 +282,14 @@ func (d *delivery) finish(end runEnd) error {
 	if failed := d.journal.err.Load(); failed != nil {
 		return *failed
 	}
-	if err != nil && d.ctx.Err() == nil {
-		d.log.Warn("the reply was given up", "err", err)
+	if err == nil || d.ctx.Err() != nil {
+		return nil
 	}
-	return nil
+	d.log.Warn("the reply was given up", "err", err)
+	if d.journal.done.Load() {
+		return nil
+	}
+	return d.journal.close(d.ctx)
 }
 
 // runEnd says how a run ended, for those who draw it themselves.

@@ -65,6 +65,8 @@ func (d *dispatcher) wake(h hint) bool {
 		if first.lane != h.lane || first.look || h.look {
 			first.look = true
 		}
+		first.waiting = max(first.waiting, h.waiting)
+		first.after = max(first.after, h.after)
 		d.inLine[h.session] = first
 	} else {
 		d.inLine[h.session] = h

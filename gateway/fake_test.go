@@ -413,3 +413,12 @@ func (s ownersOnly) For(_ context.Context, req ToolRequest) []*agentcore.Tool {
 	}
 	return nil
 }
+
+type infoT = store.SessionInfo
+
+func synctestWait() { synctest.Wait() }
+
+// eventOf is an event of the test session with data as it is.
+func eventOf(data string) store.Event {
+	return store.Event{ID: "raw", Session: sess, Data: []byte(data)}
+}

@@ -14,6 +14,8 @@ type hint struct {
 	lane    store.Lane
 	// sender wrote the message, if it is one and known.
 	sender string
+	// after is one past the message's inbox position; 0 if it is not known.
+	after int64
 	// waiting is how many messages the inbox held.
 	waiting int
 	// look is set when nobody knows what waits: look at both lanes.
@@ -30,18 +32,20 @@ func (h hint) encode() []byte {
 	if h.lane == store.Signals {
 		lane = "s"
 	}
-	return []byte(lane + "\x00" + h.session + "\x00" + strconv.Itoa(h.waiting) + "\x00" + h.sender)
+	return []byte(lane + "\x00" + h.session + "\x00" + strconv.Itoa(h.waiting) + "\x00" +
+		strconv.FormatInt(h.after, 10) + "\x00" + h.sender)
 }
 
 func decodeHint(data []byte) (hint, bool) {
-	parts := strings.SplitN(string(data), "\x00", 4)
-	if len(parts) < 4 || parts[1] == "" {
+	parts := strings.SplitN(string(data), "\x00", 5)
+	if len(parts) < 5 || parts[1] == "" {
 		return hint{}, false
 	}
-	waiting, err := strconv.Atoi(parts[2])
-	h := hint{session: parts[1], waiting: waiting, sender: parts[3]}
+	waiting, err1 := strconv.Atoi(parts[2])
+	after, err2 := strconv.ParseInt(parts[3], 10, 64)
+	h := hint{session: parts[1], waiting: waiting, after: after, sender: parts[4]}
 	if parts[0] == "s" {
 		h.lane = store.Signals
 	}
-	return h, err == nil
+	return h, err1 == nil && err2 == nil
 }

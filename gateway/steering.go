@@ -196,6 +196,13 @@ func (t *tenure) failed(err error) error {
 	return err
 }
 
+// took notes how far the inbox was drained: news of what lies before is old.
+func (t *tenure) took(position int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.taken = max(t.taken, position+1)
+}
+
 // drained is a message that has just entered the transcript.
 type drained struct {
 	record  *inbound
@@ -219,6 +226,7 @@ func (t *tenure) drain(max int, before int64) ([]drained, error) {
 		t.tr.tail = e.Position + 1
 		t.tr.bytes += int64(len(e.Data)) + entryCost
 		out = append(out, drained{rec, m})
+		t.took(e.Inbox)
 		t.log.Debug("message drained", "msg", rec.ID, "position", e.Position)
 	}
 	return out, nil

@@ -58,8 +58,8 @@ type tenure struct {
 	waiting bool // messages wait
 	queued  int  // how many, as last heard
 	stop    bool // a signal waits
-	// before is the position below which signals are dealt with.
-	before  int64
+	before  int64 // the position below which signals are dealt with
+	taken   int64 // the inbox position below which messages are drained
 	closing bool // the process is ending
 	run     *run
 }
@@ -84,7 +84,7 @@ func (t *tenure) poke(h hint) {
 		default:
 		}
 	}
-	if h.lane == store.Messages {
+	if h.lane == store.Messages && (h.after == 0 || h.after > t.taken) {
 		t.waiting = true
 		t.queued = max(t.queued, h.waiting)
 		if t.run != nil {
@@ -110,7 +110,7 @@ func (t *tenure) observe(w store.Waiting) {
 	}
 	n := 0
 	for _, m := range w.Messages {
-		if !m.Quiet {
+		if !m.Quiet && m.Position >= t.taken {
 			n++
 		}
 	}
@@ -227,7 +227,7 @@ func (t *tenure) firstLane() store.Lane {
 func (t *tenure) work() (end ending, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			err = &panicError{p, debug.Stack()}
 		}
 	}()
 	if err := t.load(); err != nil {
@@ -310,6 +310,15 @@ func (t *tenure) release() (ending, error) {
 	return ending{}, nil
 }
 
+// panicError is a panic of the gateway's own code. It counts as a crash, so
+// that what causes it is given up in the end.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.value, e.stack) }
+
 // leave ends the tenure as work decided and reports whether the session is to
 // be taken up again here.
 func (t *tenure) leave(end ending, err error) (again bool) {
@@ -330,7 +339,8 @@ func (t *tenure) leave(end ending, err error) (again bool) {
 	if end.released {
 		return false
 	}
-	if herr := t.lease.HandOff(ctx, end.delay, false); herr != nil && !errors.Is(herr, store.ErrFenced) {
+	_, crashed := errors.AsType[*panicError](err)
+	if herr := t.lease.HandOff(ctx, end.delay, crashed); herr != nil && !errors.Is(herr, store.ErrFenced) {
 		t.log.Warn("the session was not handed off; its lease will expire", "err", herr)
 		return false
 	}
