@@ -21,6 +21,7 @@ type process struct {
 	// dieAt is the number of the call at which the process dies, 0 never;
 	// after says that the call was applied and only its answer lost.
 	dieAt int
+	dieOn string // the same, by the name of the call
 	after bool
 	// lose is the number of the call whose answer alone is lost.
 	lose int
@@ -49,7 +50,7 @@ func (p *process) call(op string, fn func() error) error {
 	p.calls++
 	n := p.calls
 	p.log = append(p.log, op)
-	dies := n == p.dieAt
+	dies := n == p.dieAt || op == p.dieOn
 	if dies {
 		p.dead = true
 	}
