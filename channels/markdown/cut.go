@@ -183,21 +183,13 @@ func (o *outline) rows(n *east.Table, l leaf) {
 	if body == nil {
 		return
 	}
-	var header strings.Builder
-	for at := l.start; at < lineStart(o.src, body.Pos()) && at >= 0; {
-		text := line(o.src, at)
-		skip, marks, inner, inside := l.path.measure(text)
-		if !inside {
-			skip, marks, inner = 0, 0, 0
-		}
-		header.WriteString(text[skip : skip+marks])
-		header.WriteString(strings.TrimSpace(text[skip+marks+inner:]))
-		header.WriteByte('\n')
-		at += len(text) + 1
-	}
-	prefix := header.String()
-	if l.body > l.start && l.path != (path{}) { // the header stands behind a list's marker
-		prefix = ""
+	first := line(o.src, l.body)
+	second := line(o.src, l.body+len(first)+1)
+	prefix := ""
+	if _, marks, _, inside := l.path.measure(second); inside {
+		second = strings.TrimLeft(second, " \t")
+		second = strings.TrimSpace(second[min(marks, len(second)):])
+		prefix = l.path.marks() + strings.TrimSpace(first) + "\n" + l.path.marks() + second + "\n"
 	}
 	for r := body.NextSibling(); r != nil; r = r.NextSibling() {
 		o.add(cut{at: lineStart(o.src, r.Pos()), rank: rankRow, next: resume{path: l.path, prefix: prefix}})

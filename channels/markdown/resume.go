@@ -77,10 +77,9 @@ func newView(src string, from resume) *view {
 		if !inLine && strings.TrimSpace(src[at:end]) != "" {
 			skip, marks, inner, inside := from.measure(src[at:end])
 			if !inside {
-				// What goes on in a paragraph has left the list, where the next
-				// item would end it.
-				if from.inLine && !strings.HasSuffix(b.String(), "\n\n") {
-					b.WriteByte('\n')
+				if !from.beginsItem(src) {
+					// What follows could not end a paragraph, as it ended the list.
+					b.WriteString(strings.TrimRight(from.marks(), " ") + "\n")
 				}
 				break
 			}
@@ -95,6 +94,11 @@ func newView(src string, from resume) *view {
 	keep(len(src))
 	v.text = b.String()
 	return v
+}
+
+// beginsItem reports that src, which goes on here, begins with a list's item.
+func (r resume) beginsItem(src string) bool {
+	return !r.inLine && r.prefix == "" && listMarker(strings.TrimLeft(line(src, 0), " \t>")) != ""
 }
 
 // measure tells how many bytes of a line are indentation to drop, quote marks
@@ -116,7 +120,10 @@ func (p path) measure(line string) (skip, marks, inner int, inside bool) {
 			marks++
 		}
 	}
-	inner, _ = indentation(rest[marks:], p.inner)
+	inner, cols = indentation(rest[marks:], p.inner)
+	if cols < p.inner && strings.TrimSpace(rest[marks:]) != "" {
+		return 0, 0, 0, false
+	}
 	return skip, marks, inner, true
 }
 

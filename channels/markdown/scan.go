@@ -57,8 +57,8 @@ func scanInline(s string) inlineScan {
 			i++
 		}
 	}
-	if len(brackets) > 0 && r.link < 0 {
-		r.link = brackets[len(brackets)-1]
+	if len(brackets) > 0 {
+		r.hold(brackets[len(brackets)-1])
 	}
 	if r.link > 0 && s[r.link-1] == '!' {
 		r.link--
@@ -101,7 +101,7 @@ func (r *inlineScan) codeSpan(s string, i int) int {
 // destination reads what follows a label that began at begin.
 func (r *inlineScan) destination(s string, begin, i int) int {
 	if i >= len(s) {
-		r.link = begin
+		r.hold(begin)
 		return i
 	}
 	if s[i] != '(' {
@@ -121,6 +121,9 @@ func (r *inlineScan) destination(s string, begin, i int) int {
 				for len(r.open) > 0 && r.open[len(r.open)-1].start > begin {
 					r.open = r.open[:len(r.open)-1]
 				}
+				if r.link > begin {
+					r.link = -1
+				}
 				return j + 1
 			}
 		case '\n':
@@ -129,7 +132,7 @@ func (r *inlineScan) destination(s string, begin, i int) int {
 			}
 		}
 	}
-	r.link = begin
+	r.hold(begin)
 	return len(s)
 }
 
@@ -144,11 +147,15 @@ func (r *inlineScan) angle(s string, i int) int {
 			return i + 1
 		}
 	}
-	if i+1 < len(s) {
-		r.link = i
-		return len(s)
-	}
+	r.hold(i)
 	return i + 1
+}
+
+// hold notes a link that has begun at an offset and not ended.
+func (r *inlineScan) hold(at int) {
+	if r.link < 0 || at < r.link {
+		r.link = at
+	}
 }
 
 // delimiter reads a run of *, _ or ~.

@@ -151,7 +151,7 @@ func (s *splitter) search(v *view, size int) (cut, bool) {
 	if i >= 0 {
 		return s.best(v, listed(cuts), i), true
 	}
-	return s.smallest(v)
+	return s.smallest(v, o)
 }
 
 // candidates are places to cut, in order.
@@ -198,7 +198,10 @@ func (s *splitter) last(v *view, cs candidates, size int) (index, filled int) {
 			break
 		}
 	}
-	for lo >= 0 && lo+1 < cs.n && strings.TrimSpace(v.text[cs.at(lo):cs.at(lo+1)]) == "" {
+	for lo >= 0 && lo+1 < cs.n && strings.Trim(v.text[cs.at(lo):cs.at(lo+1)], " \t\r\n") == "" {
+		if _, ok := s.fit(v, cs.cut(lo+1)); !ok {
+			break
+		}
 		lo++ // white space at the end is not shown
 	}
 	return lo, filled
@@ -227,16 +230,19 @@ func (s *splitter) best(v *view, cs candidates, last int) cut {
 func (s *splitter) within(v *view, o *outline, begin, end, size int) (cut, bool) {
 	l, to, spans := o.leafAt(begin)
 	reach := (s.limit*len(v.text)/max(size, 1))*3/2 + 64
-	bounds := graphemes(v.text, begin, min(end, to, begin+reach), l, spans)
-	for _, bare := range []bool{false, true} {
-		if bare && begin > v.prefix {
+	all, free := graphemes(v.text, begin, min(end, to, begin+reach), l, spans)
+	for _, way := range []struct {
+		bounds []int
+		bare   bool
+	}{{free, false}, {all, false}, {all, true}} {
+		if way.bare && begin > v.prefix {
 			break // what comes before fits on its own
 		}
 		cs := candidates{
-			n:    len(bounds),
-			at:   func(i int) int { return bounds[i] },
-			rank: func(i int) int { return boundary(v.text, bounds[i]) },
-			cut:  func(i int) cut { return l.innerCut(bounds[i], spans, bare) },
+			n:    len(way.bounds),
+			at:   func(i int) int { return way.bounds[i] },
+			rank: func(i int) int { return boundary(v.text, way.bounds[i]) },
+			cut:  func(i int) cut { return l.innerCut(way.bounds[i], spans, way.bare) },
 		}
 		if i, _ := s.last(v, cs, size); i >= 0 {
 			return s.best(v, cs, i), true
@@ -247,10 +253,11 @@ func (s *splitter) within(v *view, o *outline, begin, end, size int) (cut, bool)
 
 // smallest cuts anywhere between graphemes or, if a single one is too long,
 // between its characters.
-func (s *splitter) smallest(v *view) (cut, bool) {
+func (s *splitter) smallest(v *view, o *outline) (cut, bool) {
 	begin := v.prefix + len(v.text[v.prefix:]) - len(strings.TrimLeft(v.text[v.prefix:], " \t\r\n"))
-	bounds := graphemes(v.text, begin, min(len(v.text), begin+4*s.limit+64), leaf{}, nil)
-	plainCut := func(at int) cut { return cut{at: at, next: resume{inLine: true}} }
+	bounds, _ := graphemes(v.text, begin, min(len(v.text), begin+4*s.limit+64), leaf{}, nil)
+	l, _, _ := o.leafAt(begin)
+	plainCut := func(at int) cut { return cut{at: at, next: resume{path: l.path, inLine: true}} }
 	cs := candidates{n: len(bounds), at: func(i int) int { return bounds[i] }, cut: func(i int) cut { return plainCut(bounds[i]) }}
 	if i, _ := s.last(v, cs, s.limit); i >= 0 {
 		return plainCut(bounds[i]), true
@@ -304,9 +311,9 @@ func (l leaf) innerCut(at int, spans []inlineSpan, bare bool) cut {
 	}
 }
 
-// graphemes lists where text may be cut between two offsets: between graphemes,
-// not in a marker, and in a link only if there is nothing else.
-func graphemes(text string, begin, end int, l leaf, spans []inlineSpan) []int {
+// graphemes lists where text can be cut between two offsets, between graphemes,
+// and those among them that are free: in no marker and no link.
+func graphemes(text string, begin, end int, l leaf, spans []inlineSpan) (all, free []int) {
 	begin = max(begin, l.body)
 	if l.stop > 0 {
 		end = min(end, l.stop-1)
@@ -314,9 +321,8 @@ func graphemes(text string, begin, end int, l leaf, spans []inlineSpan) []int {
 	if l.kind == leafFence && begin < l.body+len(l.open) {
 		begin = min(l.body+len(l.open)+1, end)
 	}
-	var free, all []int
 	if begin >= end {
-		return nil
+		return nil, nil
 	}
 	state, rest := -1, text[begin:end]
 	for at := begin; rest != ""; {
@@ -334,10 +340,7 @@ func graphemes(text string, begin, end int, l leaf, spans []inlineSpan) []int {
 			free = append(free, at)
 		}
 	}
-	if len(free) > 0 {
-		return free
-	}
-	return all
+	return all, free
 }
 
 // uncut reports that offset at is in no link and no marker.

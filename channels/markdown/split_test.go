@@ -60,7 +60,7 @@ func content(src string) string {
 func TestNothingIsLostOrAddedByASplit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		src := document().Draw(t, "src")
-		limit := rapid.IntRange(60, 600).Draw(t, "limit")
+		limit := rapid.IntRange(130, 600).Draw(t, "limit")
 		var got strings.Builder
 		for _, c := range Split(src, limit, platforms["telegram"]) {
 			got.WriteString(content(c.Text))

@@ -159,6 +159,7 @@ func (d *telegram) entities(text string, lead int) []Entity {
 		}
 	}
 	spans = capSpans(spans)
+	slices.Reverse(spans) // what contains another ended after it
 	slices.SortStableFunc(spans, func(a, b span) int {
 		if a.start != b.start {
 			return a.start - b.start
