@@ -16,6 +16,7 @@ func runReceiving(t *testing.T, o Options) {
 	t.Run("an edit is an event of its own for the same message", o.personEdits)
 	t.Run("a redelivery has the ids of the first delivery", o.redelivery)
 	t.Run("what the host could not take is delivered again and in order", o.acceptFails)
+	t.Run("what was not accepted when receiving stopped is delivered to the next", o.stopUnaccepted)
 	t.Run("Receive returns nil when it is told to stop, and can start again", o.stopAndStart)
 	if !o.NoThreads {
 		t.Run("a thread is a conversation of its own and is answered in", o.thread)
@@ -152,6 +153,25 @@ func (o Options) acceptFails(t *testing.T) {
 			t.Fatalf("event %d is %q", i, in.Text)
 		}
 	}
+}
+
+func (o Options) stopUnaccepted(t *testing.T) {
+	b := o.start(t)
+	b.Direct(1, "taken")
+	b.next("taken")
+	b.host.FailAccept(errors.New("the store is away"))
+	b.Direct(1, "first")
+	b.Direct(2, "second")
+	if err := b.host.WaitAttempts(b.ctx, 3); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.stop(); err != nil {
+		t.Error("Receive returned", err)
+	}
+	b.host.FailAccept(nil)
+	b.receive()
+	b.next("first")
+	b.next("second")
 }
 
 func (o Options) stopAndStart(t *testing.T) {

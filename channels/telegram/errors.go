@@ -26,17 +26,41 @@ func (c *Channel) call(ctx context.Context, timeout time.Duration, a *attempt, o
 		return nil
 	}
 	out := classify(err, a)
-	text := c.secret.String(err.Error())
-	if text == err.Error() {
-		out.Err = fmt.Errorf("telegram %s: %w", op, err)
-	} else {
-		out.Err = errors.New("telegram " + op + ": " + text)
-	}
+	out.Err = c.presentable("telegram "+op, err)
 	if out.Reason == channels.ReasonAuth {
 		c.health.set(errToken)
 	}
 	return out
 }
+
+// longestError is how much of an error is shown, in bytes: the typed client
+// puts whole answers into its errors.
+const longestError = 400
+
+// presentable gives err a prefix and keeps the token and whole pages out of it.
+func (c *Channel) presentable(prefix string, err error) error {
+	text := c.secret.String(err.Error())
+	if text == err.Error() && len(text) <= longestError {
+		return fmt.Errorf("%s: %w", prefix, err)
+	}
+	if len(text) > longestError {
+		text = strings.ToValidUTF8(text[:longestError], "") + "…"
+	}
+	return &shown{prefix + ": " + text, err}
+}
+
+// shown is an error whose text was mended; what it came from can be asked for
+// but is not printed.
+type shown struct {
+	text string
+	err  error
+}
+
+// Error gives the mended text.
+func (e *shown) Error() string { return e.text }
+
+// Is compares with what the error came from.
+func (e *shown) Is(target error) bool { return errors.Is(e.err, target) }
 
 // classify says what became of a write. Only an answer of the Bot API, or a
 // request that never left, is certain.

@@ -11,9 +11,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"clawbot/channels"
 	"clawbot/channels/channeltest"
+	"clawbot/internal/redact"
 )
 
 func outgoing(text string) channels.Outgoing   { return channels.Outgoing{Markdown: text} }
@@ -67,6 +69,18 @@ func TestRefusalsAreToldApart(t *testing.T) {
 	}
 	if len(r.Messages(42)) != 0 {
 		t.Error("something was sent")
+	}
+}
+
+func TestAPageInsteadOfAnAnswerIsNotShownWhole(t *testing.T) {
+	r := newRig(t, channeltest.TelegramConfig{}, Config{})
+	to := r.target(42)
+	for status, outcome := range map[int]channels.Outcome{200: channels.Unknown, 502: channels.Unknown, 403: channels.Rejected} {
+		r.Fail("sendMessage", 1, channeltest.Fault{Status: status, Body: "<html>" + strings.Repeat("ü ", 100_000)})
+		_, err := r.bot.Post(r.ctx, to, outgoing("x"))
+		if e := sendError(t, err); e.Outcome != outcome || len(err.Error()) > 600 || !utf8.ValidString(err.Error()) {
+			t.Errorf("%d gives outcome %d and an error of %d bytes", status, e.Outcome, len(err.Error()))
+		}
 	}
 }
 
@@ -233,5 +247,28 @@ func BenchmarkRenderFinal(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		render(outgoing(text))
+	}
+}
+
+func BenchmarkEdit(b *testing.B) {
+	fake := channeltest.NewTelegram(channeltest.TelegramConfig{Lean: true})
+	defer fake.Close()
+	fake.AddChat(42, channeltest.ChatOptions{})
+	bot, err := newChannel(Config{Token: redact.Secret(fake.Token()), APIURL: fake.URL()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer bot.http.CloseIdleConnections()
+	to := channels.Target{Chat: "42", Direct: true}
+	id, err := bot.Post(b.Context(), to, outgoing("x"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	texts := [2]string{strings.Repeat("some **text** ", 50), strings.Repeat("more `text` ", 50)}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		if err := bot.Edit(b.Context(), to, id, channels.Outgoing{Markdown: texts[i%2], Draft: true}); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
