@@ -123,9 +123,7 @@ func eventHash(ev store.Event) []byte {
 }
 
 func (t *tx) seen(hash []byte) (e effect, found bool, err error) {
-	// Two at each accept are more than come in.
-	err = t.exec("DELETE FROM seen WHERE n IN (SELECT n FROM seen ORDER BY n LIMIT 2) AND at <= ?", t.now-int64(remember))
-	if err != nil {
+	if err := t.forget(); err != nil {
 		return e, false, err
 	}
 	var at, n int64
@@ -138,6 +136,25 @@ func (t *tx) seen(hash []byte) (e effect, found bool, err error) {
 		return effect{}, false, t.exec("DELETE FROM seen WHERE n = ?", n)
 	}
 	return e, found, err
+}
+
+// forget drops the oldest ids when their time is over: two at each accept are
+// more than come in.
+func (t *tx) forget() error {
+	w := t.s.writer
+	if t.now < w.forgetAt {
+		return nil
+	}
+	err := t.exec("DELETE FROM seen WHERE n IN (SELECT n FROM seen ORDER BY n LIMIT 2) AND at <= ?", t.now-int64(remember))
+	if err != nil {
+		return err
+	}
+	oldest, err := t.number("SELECT at FROM seen ORDER BY n LIMIT 1")
+	if oldest == 0 {
+		oldest = t.now
+	}
+	w.forgetAt = oldest + int64(remember)
+	return err
 }
 
 func (t *tx) remember(hash []byte, e effect) error {

@@ -142,7 +142,7 @@ func create(path string, log *slog.Logger) error {
 
 // connect opens the connections and starts the goroutines.
 func (s *Store) connect() error {
-	w, err := dial(s.path, "rw", "journal_mode(wal)", "synchronous(normal)", "wal_autocheckpoint(0)", "cache_size(-4000)")
+	w, err := dial(s.path, "rw", "journal_mode(wal)", "synchronous(normal)", "wal_autocheckpoint(0)", "journal_size_limit(16777216)", "cache_size(-4000)")
 	if err != nil {
 		return err
 	}

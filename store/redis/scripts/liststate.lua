@@ -1,0 +1,7 @@
+-- Reads a page of State: names from a bound on, and their values.
+local names = redis.call('ZRANGEBYLEX', KEYS[2], ARGV[1], ARGV[2], 'LIMIT', 0, 200)
+local out = {}
+for i, name in ipairs(names) do
+  out[2 * i - 1], out[2 * i] = name, redis.call('HGET', KEYS[1], name) or ''
+end
+return out
