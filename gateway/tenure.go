@@ -53,14 +53,14 @@ type tenure struct {
 	resume resumption    // what an earlier tenure left behind
 
 	mu      sync.Mutex
-	dirty   bool // poked since the last attempt to release
-	look    bool // something is known to wait, but not what
-	waiting bool // messages wait
-	queued  int  // how many, as last heard
-	stop    bool // a signal waits
+	dirty   bool  // poked since the last attempt to release
+	look    bool  // something is known to wait, but not what
+	waiting bool  // messages wait
+	queued  int   // how many, as last heard
+	stop    bool  // a signal waits
 	before  int64 // the position below which signals are dealt with
 	taken   int64 // the inbox position below which messages are drained
-	closing bool // the process is ending
+	closing bool  // the process is ending
 	run     *run
 }
 
