@@ -134,7 +134,7 @@ func TestAToolThatFailsSaysSoAndLiveOutputGrows(t *testing.T) {
 	p.finish(c, calling("", call("a", "exec", `{"command":"make"}`), call("b", "exec", `{"command":"make test"}`)))
 	p.tool(c, "tool_start", channels.LiveCall{ID: "a", Name: "exec"})
 	p.tool(c, "tool_start", channels.LiveCall{ID: "b", Name: "exec"})
-	p.until("both run", `document.querySelectorAll('.tool[data-state="running"]').length === 2`)
+	p.until("both run", `document.querySelectorAll('.entries .tool[data-state="running"]').length === 2`)
 	p.focus(`.tool[data-call="a"] summary`)
 	p.keys(kb.Enter)
 	p.tool(c, "tool_update", channels.LiveCall{ID: "a", Name: "exec", Output: "compiling"})
@@ -149,4 +149,61 @@ func TestAToolThatFailsSaysSoAndLiveOutputGrows(t *testing.T) {
 	p.finish(c, text(agentcore.RoleAssistant, "One of them failed."))
 	p.end(c, "")
 	p.until("settled", `document.querySelectorAll(".tool").length === 2 && document.querySelectorAll(".tool .tool-mark svg").length === 2`)
+}
+
+func TestAFollowUpWaitsForTheAnswerAndAnInterruptionEndsIt(t *testing.T) {
+	p := browse(t)
+	p.open("/")
+	p.write("count")
+	c := p.conversation()
+	p.took(c, p.next(0))
+	p.start(c)
+	p.until("working", `!document.getElementById("mode").hidden`)
+	choose := func(mode string) {
+		eval[bool](p, `(document.getElementById("mode").value = "`+mode+`", document.getElementById("mode").dispatchEvent(new Event("change")))`)
+	}
+	choose("after")
+	p.write("and then this")
+	p.until("it is held", `document.querySelector('.waits[data-state="held"] .bubble-note')?.textContent.startsWith("Will be sent after this answer")`)
+	p.shot("follow-up")
+	p.do(chromedp.Reload())
+	p.until("a reload keeps it held", `document.querySelector('.waits[data-state="held"]') && document.querySelector(".status:not([hidden])")`)
+	if n := len(p.accepted); n != 1 {
+		t.Fatalf("%d messages were sent, want 1", n)
+	}
+	p.finish(c, text(agentcore.RoleAssistant, "1 2 3"))
+	p.end(c, "")
+	if in := p.next(1); in.Text != "and then this" {
+		t.Fatalf("sent %q", in.Text)
+	}
+	p.took(c, p.next(1))
+	p.start(c)
+	p.until("working again", `!document.getElementById("mode").hidden && !document.querySelector(".waits")`)
+	choose("interrupt")
+	p.write("no, this")
+	if in := p.next(2); in.Text != "/stop" {
+		t.Errorf("first came %q", in.Text)
+	}
+	if in := p.next(3); in.Text != "no, this" {
+		t.Errorf("then came %q", in.Text)
+	}
+}
+
+func TestWhatIsReadBeforeItIsHeardIsNotDrawnTwice(t *testing.T) {
+	p := browse(t)
+	p.open("/")
+	p.write("quick")
+	c := p.conversation()
+	in := p.next(0)
+	p.took(c, in)
+	m := text(agentcore.RoleAssistant, "a quick answer")
+	tail := p.add(c, EntryAssistant, m, "") // the transcript is ahead of the bus
+	p.start(c)
+	p.until("read", `document.querySelector(".entries .md")`)
+	p.says(c, "a quick ")
+	p.says(c, "answer")
+	p.message(c, m, tail)
+	p.says(c, "next")
+	p.until("the next message streams", `document.querySelector(".open .md")?.textContent === "next"`)
+	p.expect("once each", `document.querySelectorAll(".md").length === 2`)
 }

@@ -58,7 +58,7 @@ func TestAKeyboardAloneDoesEverything(t *testing.T) {
 	p.start(c)
 	p.finish(c, calling("", call("t", "exec", `{"command":"ls"}`)))
 	p.tool(c, "tool_start", channels.LiveCall{ID: "t", Name: "exec"})
-	p.until("the tool is there", `document.querySelector(".tool summary")`)
+	p.until("the tool is there", `document.querySelector(".entries .tool summary")`)
 	p.focus(".tool summary")
 	p.keys(" ")
 	p.until("it unfolds by the space bar", `document.querySelector(".tool").open`)

@@ -65,7 +65,7 @@ func drawRun(p *tab, shot func(string)) {
 	p.tool(c, "tool_start", channels.LiveCall{ID: "t2", Name: "exec"})
 	p.tool(c, "tool_end", channels.LiveCall{ID: "t1", Name: "read_file", Output: "# clawbot", MS: 12})
 	p.tool(c, "tool_update", channels.LiveCall{ID: "t2", Name: "exec", Output: "gateway/accept.go:31"})
-	p.until("tools run", `document.querySelectorAll(".tool").length === 2 && document.querySelector('.tool[data-state="done"]')`)
+	p.until("tools run", `document.querySelectorAll(".entries .tool").length === 2 && document.querySelector('.tool[data-state="done"]')`)
 	p.write("And put it into a table, please")
 	p.until("it steers", `document.querySelector(".bubble-note")?.textContent.startsWith("Will reach")`)
 	shot("3-tools-steering")

@@ -24,7 +24,7 @@ export class Chat {
       full: (position) => api.entry(this.id, position),
       click: (notice, data) => api.click(this.id, notice, data).catch((err) => this.composer.hint(err.message, true)),
     });
-    this.composer = new Composer({ send: (text) => this.send(text), stop: () => this.stop() });
+    this.composer = new Composer({ send: (text, mode) => this.send(text, mode), stop: () => this.stop() });
   }
 
   setInfo(info) {
@@ -79,20 +79,24 @@ export class Chat {
         if (this.wasRunning !== (run !== null)) this.on.changed();
         this.wasRunning = run !== null;
       },
-      pending: (messages) => t.pending(messages, (m) => this.composer.offer(this.conversation.take(m)), (m) => this.conversation.take(m)),
+      pending: (messages) => t.pending(messages, {
+        edit: (m) => this.composer.offer(this.conversation.take(m)),
+        discard: (m) => this.conversation.take(m),
+        now: (m) => this.conversation.release(m),
+      }),
       link: (state) => this.link(state),
       changed: () => this.on.changed(),
     };
   }
 
-  send(text) {
+  send(text, mode = "steer") {
     if (!this.id) {
       const id = newID();
       this.composer.moveTo(id);
       this.show(id, true);
       this.on.created(id);
     }
-    this.conversation.send(text);
+    this.conversation.send(text, mode);
   }
 
   async stop() {

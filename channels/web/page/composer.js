@@ -5,7 +5,7 @@ import { $, h, storage } from "./dom.js";
 const draft = (id) => "clawbot.draft." + (id || "new");
 
 export class Composer {
-  // on: send(text), stop()
+  // on: send(text, mode), stop()
   constructor(on) {
     this.on = on;
     this.box = $("box");
@@ -18,6 +18,10 @@ export class Composer {
       this.submit();
     });
     $("stop").addEventListener("click", () => this.stop());
+    $("mode").addEventListener("change", () => {
+      this.changed();
+      this.box.focus();
+    });
     this.box.addEventListener("keydown", (e) => this.key(e));
     // Some keyboards insert the line break although the key was handled.
     this.box.addEventListener("beforeinput", (e) => {
@@ -61,7 +65,7 @@ export class Composer {
     }
     this.box.value = "";
     this.changed();
-    this.on.send(text);
+    this.on.send(text, this.running ? $("mode").value : "steer");
     this.box.focus();
   }
 
@@ -85,6 +89,7 @@ export class Composer {
   setRunning(running) {
     if (this.running === running) return;
     this.running = running;
+    if (!running) $("mode").value = "steer";
     $("stop").disabled = false;
     const held = document.activeElement === $("stop");
     this.changed();
@@ -102,11 +107,18 @@ export class Composer {
     $("stop").hidden = !this.running;
     $("send").hidden = this.running && empty;
     $("send").disabled = empty;
-    const label = this.running ? "Steer" : "Send";
+    const mode = this.running ? $("mode").value : "send";
+    const label = { send: "Send", steer: "Steer", after: "Send after this answer", interrupt: "Interrupt and send" }[mode];
+    $("mode").hidden = !this.running;
     $("send").setAttribute("aria-label", label);
     $("send").title = label;
     this.box.placeholder = this.running ? "Steer the agent" : "Message " + (this.name ?? "the bot");
-    this.hint(this.running ? "Enter steers: your message reaches the agent after this step" : "Enter sends, Shift+Enter starts a new line");
+    this.hint({
+      send: "Enter sends, Shift+Enter starts a new line",
+      steer: "Your message reaches the agent after this step",
+      after: "Your message is sent when this answer is finished",
+      interrupt: "Your message stops this answer and begins the next",
+    }[mode]);
     this.suggest();
   }
 

@@ -10,6 +10,8 @@ import * as outbox from "./outbox.js";
 const window_ = 100; // entries read at once
 const quietAfter = 8000; // a run that says nothing for so long is asked after
 
+const isCommand = (m) => /^\s*\/\w/.test(m.text);
+
 export class Conversation {
   // view: loading, show(entries, more), append(entries), prepend(entries, more),
   // fail(problem), run(run), text(run), delta(text), tool(call), notice(n),
@@ -26,7 +28,7 @@ export class Conversation {
     this.stream = new Stream(id, {
       snapshot: (s) => this.event(() => this.snapshot(s)),
       live: (e) => this.event(() => this.live(e)),
-      notice: (n) => this.event(() => this.view.notice(n)),
+      notice: (n) => this.event(() => this.notice(n)),
       state: (state) => this.linked(state),
     });
     this.load(fresh);
@@ -114,7 +116,11 @@ export class Conversation {
     for (;;) {
       const answer = await api.from(this.id, this.next);
       if (this.closed) return;
-      for (const entry of answer.entries) this.settle(entry);
+      for (const entry of answer.entries) {
+        // Deltas of a message that is read before it was heard are late.
+        if (entry.kind === "assistant" && entry.position >= this.next && this.run) this.run.late = entry.id;
+        this.settle(entry);
+      }
       if (this.next < answer.tail && answer.entries.length) continue;
       this.next = Math.max(this.next, answer.tail);
       this.idle(answer);
@@ -127,7 +133,10 @@ export class Conversation {
     const busy = answer.running || answer.waiting > 0;
     if (busy && !this.run) this.begin({ id: "", known: false });
     if (!busy && this.run && Date.now() - this.heard > quietAfter / 2) this.end();
-    if (!busy) this.giveUpWaiting();
+    if (!busy) {
+      this.giveUpWaiting();
+      for (const m of this.pending) if (m.state === "held") this.release(m);
+    }
     this.askLater();
   }
 
@@ -138,9 +147,20 @@ export class Conversation {
       return;
     }
     this.next = entry.position + 1;
+    if (entry.kind === "summary" || entry.kind === "note") this.settleCommands();
     this.settlePending([entry]);
     this.view.append([entry]);
     if (entry.kind === "assistant") this.resetText();
+  }
+
+  // settleCommands shows the commands on their way as said: what comes now
+  // answers them, and they are never in the transcript.
+  settleCommands() {
+    const commands = this.pending.filter((m) => isCommand(m) && (m.state === "sending" || m.state === "sent"));
+    if (!commands.length) return;
+    this.pending = this.pending.filter((m) => !commands.includes(m));
+    for (const m of commands) this.view.said(m);
+    this.keep();
   }
 
   resetText() {
@@ -208,8 +228,13 @@ export class Conversation {
       this.begin({ ...s.run, began: new Date(s.run.began) });
       for (const call of s.run.calls) this.view.tool(call);
     } else if (this.run?.id) this.end();
-    for (const n of s.notices) this.view.notice(n);
+    for (const n of s.notices) this.notice(n);
     this.sync();
+  }
+
+  notice(n) {
+    this.settleCommands();
+    this.view.notice(n);
   }
 
   begin(run) {
@@ -248,7 +273,7 @@ export class Conversation {
         this.accepted(e.entry);
         return;
       case "notice":
-        this.view.notice({ id: "live-" + e.run + "-" + e.seq, at: e.at, text: e.text });
+        this.notice({ id: "live-" + e.run + "-" + e.seq, at: e.at, text: e.text });
         return;
     }
     if (!this.run || this.run.id !== e.run) this.begin({ id: e.run, began: new Date(e.at), seq: e.seq - 1, known: e.type === "run_start" || e.offset === undefined });
@@ -286,6 +311,7 @@ export class Conversation {
 
   delta(e) {
     const run = this.run, offset = e.offset ?? 0;
+    if (run.late) return;
     if (offset === 0 && run.end > 0 && e.end > run.end) this.resetText();
     if (offset !== run.end) {
       if (e.end > run.end && run.known) {
@@ -304,6 +330,7 @@ export class Conversation {
   }
 
   message(e) {
+    if (e.entry?.kind === "assistant") this.run.late = "";
     const position = (e.position ?? 0) - 1;
     if (!e.entry || position > this.next || position < 0) {
       this.sync();
@@ -314,14 +341,27 @@ export class Conversation {
 
   async ended(e) {
     this.end();
+    for (const m of this.pending) if (m.state === "held") this.release(m);
     await this.sync();
     if (!this.closed && !this.run && (e.error || e.text)) this.view.outcome(e.error, e.text);
   }
 
-  // send puts a message on its way.
-  send(text) {
-    const m = { id: newID(), text, at: Date.now(), state: "sending", steers: this.run !== null };
+  // send puts a message on its way: mode is steer, after (this answer), or
+  // interrupt.
+  async send(text, mode) {
+    const m = { id: newID(), text, at: Date.now(), state: mode === "after" ? "held" : "sending", steers: this.run !== null };
     this.pending.push(m);
+    this.keep();
+    if (mode === "after") return;
+    if (mode === "interrupt") await api.stop(this.id).catch(() => {}); // then it steers
+    this.post(m);
+  }
+
+  // release sends what was held back.
+  release(m) {
+    m.state = "sending";
+    m.at = Date.now();
+    m.steers = this.run !== null;
     this.keep();
     this.post(m);
   }
@@ -332,9 +372,8 @@ export class Conversation {
       await api.send(this.id, m.id, m.text);
       m.state = "sent";
       m.sent = Date.now();
-      if (/^\s*\/\w/.test(m.text) && this.pending.includes(m)) {
-        this.pending.splice(this.pending.indexOf(m), 1);
-        if (!this.closed) this.view.said(m);
+      if (isCommand(m)) {
+        if (!this.closed) this.settleCommands();
         setTimeout(() => this.closed || this.sync(), 700); // it may have changed the transcript
       }
     } catch (err) {

@@ -18,6 +18,6 @@ export function load(conversation) {
 
 export function save(conversation, messages) {
   storage.set(key(conversation), messages.length
-    ? JSON.stringify(messages.map(({ id, text, at, state, problem }) => ({ id, text, at, state, problem })))
+    ? JSON.stringify(messages.map(({ id, text, at, state, problem, steers }) => ({ id, text, at, state, problem, steers })))
     : "");
 }

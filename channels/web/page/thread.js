@@ -21,8 +21,9 @@ export class Thread {
     this.entries = h("div", { class: "entries" });
     this.openEl = h("div", { class: "open" });
     this.status = h("div", { class: "status", hidden: true }, h("span", { class: "spin", "aria-hidden": "true" }), h("span", { class: "status-text" }));
+    this.asked = h("div", { class: "waiting" }); // begins the run, so it stands above it
     this.waiting = h("div", { class: "waiting" });
-    this.column = h("div", { class: "column" }, this.top, this.entries, this.openEl, this.status, this.waiting);
+    this.column = h("div", { class: "column" }, this.top, this.entries, this.asked, this.openEl, this.status, this.waiting);
     el.replaceChildren(this.column);
 
     el.addEventListener("scroll", () => this.scrolled(), { passive: true });
@@ -46,7 +47,7 @@ export class Thread {
     this.more = false;
     this.writer = null;
     this.told = new Set(); // how runs ended, as the transcript says
-    for (const part of [this.top, this.entries, this.openEl, this.waiting]) part.replaceChildren();
+    for (const part of [this.top, this.entries, this.asked, this.openEl, this.waiting]) part.replaceChildren();
     this.el.querySelector(".empty")?.remove();
     this.status.hidden = true;
     this.following = true;
@@ -147,16 +148,18 @@ export class Thread {
   // note tells how a run ended. It says it better than the message before it.
   note(e, nodes, early) {
     const before = nodes.at(-1) ?? (early ? null : this.entries.lastElementChild);
-    if (e.note) before?.querySelector("[data-ending]")?.remove();
-    const text = e.text || (e.note === "stopped" ? "Stopped" : "");
+    const text = unmarked(e.text) || (e.note === "stopped" ? "Stopped" : "");
     if (text) this.told.add(text);
     if (e.note === "resumed" || !text) return;
-    const el = h("article", { class: e.note ? "reply" : "notice" }, e.note === "failed" ? card("This did not work", text) : remark(text, Boolean(e.note)));
+    before?.querySelector("[data-ending]")?.remove();
+    const failed = e.note === "failed" || (!e.note && e.text.startsWith("⚠"));
+    const el = h("article", { class: "reply" }, failed ? card("This did not work", text) : remark(text, true));
     nodes.push(this.tag(el, e));
   }
 
   tag(el, e) {
     el.dataset.position = e.position;
+    el.dataset.at = Date.parse(e.at);
     el.dataset.kind = e.kind;
     return el;
   }
@@ -175,7 +178,6 @@ export class Thread {
         render(text, e.text);
         el.append(text);
       }
-      if (!e.calls?.length) el.append(h("div", { class: "acts" }, copyButton(() => e.text), meta(e)));
     }
     if (!early) this.closeText();
     if (e.calls?.length) {
@@ -194,6 +196,7 @@ export class Thread {
       problem.dataset.ending = "";
       el.append(problem);
     } else if (e.stop === "length") el.append(h("p", { class: "mark" }, "Cut off: the answer reached the model’s limit"));
+    if (e.text && !e.calls?.length) el.append(h("div", { class: "acts" }, copyButton(() => e.text), meta(e)));
     if (el.childElementCount) nodes.push(el);
   }
 
@@ -294,7 +297,8 @@ export class Thread {
   }
 
   // pending shows what is on its way.
-  pending(messages, edit, discard) {
+  // act: edit, discard or now, each a function of the message.
+  pending(messages, act) {
     const ids = new Set(messages.map((m) => m.id));
     for (const [id, b] of this.bubbles) {
       if (ids.has(id)) continue;
@@ -308,7 +312,7 @@ export class Thread {
         const note = h("p", { class: "bubble-note" });
         b = { el: h("article", { class: "said waits" }, h("div", { class: "bubble" }, m.text), note), note };
         this.bubbles.set(m.id, b);
-        this.waiting.append(b.el);
+        (m.steers ? this.waiting : this.asked).append(b.el);
         this.follow();
       }
       const words = this.noteFor(m);
@@ -316,17 +320,19 @@ export class Thread {
       if (b.words === words) continue;
       b.words = words;
       b.note.replaceChildren(words);
-      if (m.state === "failed") {
-        b.note.append(" ", h("button", { type: "button", class: "plain", onclick: () => edit(m) }, "Edit"),
-          " ", h("button", { type: "button", class: "plain", onclick: () => discard(m) }, "Discard"));
+      const offers = m.state === "failed" ? ["edit", "discard"] : m.state === "held" ? ["now", "edit", "discard"] : [];
+      for (const name of offers) {
+        b.note.append(" ", h("button", { type: "button", class: "plain", onclick: () => act[name](m) },
+          { edit: "Edit", discard: "Discard", now: "Send now" }[name]));
       }
     }
   }
 
   noteFor(m) {
     if (m.state === "failed") return "Not sent: " + m.problem;
+    if (m.state === "held") return "Will be sent after this answer";
     if (m.state === "sending") return m.problem ? "Not sent yet: " + m.problem : "Sending…";
-    return this.run ? "Will reach the agent after this step" : "";
+    return this.run && m.steers ? "Will reach the agent after this step" : "";
   }
 
   // said settles a message that the transcript is not going to show.
@@ -355,14 +361,20 @@ export class Thread {
       }, b.label))));
     }
     if (!fresh) return;
-    const at = n.position >= 0 && [...this.entries.children].find((c) => Number(c.dataset.position) >= n.position);
-    if (at) at.before(el);
-    else this.entries.append(el);
+    // A notice that is older than what is shown stands where it came.
+    const came = Date.parse(n.at);
+    el.dataset.at = came;
+    const all = this.entries.children;
+    let i = all.length;
+    while (i > 0 && Number(all[i - 1].dataset.at) > came) i--;
+    this.entries.insertBefore(el, all[i] ?? null);
     this.pin();
   }
 
   // outcome shows how a run ended, unless the transcript says so already.
   outcome(error, text) {
+    error = unmarked(error);
+    text = unmarked(text);
     if (this.told.has(error || text) || this.told.has(text)) return;
     this.entries.append(h("article", { class: "reply" }, error ? card("This did not work", error) : remark(text, true)));
     this.pin();
@@ -443,6 +455,9 @@ function divider(text) {
   render(body, text);
   return h("details", { class: "divider" }, h("summary", null, h("span", null, label)), body);
 }
+
+// unmarked takes the sign off a text that is drawn with one, or quietly, anyway.
+const unmarked = (text) => (text ?? "").replace(/^[⚠⏹]\ufe0f?\s*/u, "").trim();
 
 function remark(text, quiet) {
   const el = h("div", { class: quiet ? "md mark" : "md" });
