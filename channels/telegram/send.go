@@ -36,7 +36,7 @@ func (c *Channel) Post(ctx context.Context, to channels.Target, out channels.Out
 	}
 	params := &bot.SendMessageParams{
 		ChatID: c.chat(to), MessageThreadID: sendThread(to), Text: text, Entities: entities,
-		DisableNotification: out.Silent, LinkPreviewOptions: preview(out), ReplyParameters: reply(to), ReplyMarkup: keyboard(out.Buttons),
+		DisableNotification: out.Silent, LinkPreviewOptions: preview(out), ReplyParameters: replyTo(to), ReplyMarkup: keyboard(out.Buttons),
 	}
 	var sent *models.Message
 	send := func() error {
@@ -125,7 +125,7 @@ func (c *Channel) chat(to channels.Target) any {
 	return c.moved.now(id)
 }
 
-func reply(to channels.Target) *models.ReplyParameters {
+func replyTo(to channels.Target) *models.ReplyParameters {
 	id, err := strconv.Atoi(to.ReplyTo)
 	if err != nil {
 		return nil

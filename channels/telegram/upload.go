@@ -51,7 +51,7 @@ func (c *Channel) sendPhoto(ctx context.Context, to channels.Target, name string
 	var sent *models.Message
 	err := c.call(ctx, uploadTimeout, &attempt{stream: true}, "sendPhoto", func(ctx context.Context) (err error) {
 		sent, err = c.api.SendPhoto(ctx, &bot.SendPhotoParams{
-			ChatID: c.chat(to), MessageThreadID: sendThread(to), ReplyParameters: reply(to),
+			ChatID: c.chat(to), MessageThreadID: sendThread(to), ReplyParameters: replyTo(to),
 			Photo: &models.InputFileUpload{Filename: name, Data: bytes.NewReader(data)},
 		})
 		return err
@@ -67,7 +67,7 @@ func (c *Channel) sendDocument(ctx context.Context, to channels.Target, name str
 	var sent *models.Message
 	err := c.call(ctx, uploadTimeout, &attempt{stream: true}, "sendDocument", func(ctx context.Context) (err error) {
 		sent, err = c.api.SendDocument(ctx, &bot.SendDocumentParams{
-			ChatID: c.chat(to), MessageThreadID: sendThread(to), ReplyParameters: reply(to),
+			ChatID: c.chat(to), MessageThreadID: sendThread(to), ReplyParameters: replyTo(to),
 			Document: &models.InputFileUpload{Filename: name, Data: source},
 		})
 		return err
