@@ -119,6 +119,9 @@ func (c *Channel) insist(ctx context.Context, what string, do func() error) erro
 	for {
 		err := do()
 		if err == nil {
+			if wait.last > 0 {
+				c.health.clear()
+			}
 			return nil
 		}
 		if ctx.Err() != nil {

@@ -56,12 +56,13 @@ func (c *Channel) poll(ctx context.Context, host channels.Host) error {
 	if err := c.dropWebhook(ctx); err != nil {
 		return err
 	}
-	c.log.Info("telegram is polled", "bot", "@"+c.me.Load().Username)
-	wait := backoff{}
+	me := c.me.Load()
+	c.log.Info("telegram is polled", "bot", "@"+me.Username, "sees_all_group_messages", me.ReadAll)
+	wait, hold := backoff{}, c.cfg.PollTimeout
 	for ctx.Err() == nil {
-		batch, err := c.fetch(ctx, offset)
+		batch, err := c.fetch(ctx, offset, hold)
 		if err == nil {
-			wait = backoff{}
+			wait, hold = backoff{}, c.cfg.PollTimeout
 			c.health.clear()
 			if offset, err = c.take(ctx, host, batch, offset); err != nil {
 				return err
@@ -73,6 +74,11 @@ func (c *Channel) poll(ctx context.Context, host channels.Host) error {
 		}
 		if err := c.mend(ctx, err, &wait); err != nil {
 			return err
+		}
+		// A short poll tells soon whether the trouble is over. Beside another
+		// poller it would tell nothing: only one that lasts is undisturbed.
+		if hold = 0; errors.Is(c.health.get(), errOtherPoller) {
+			hold = c.cfg.PollTimeout
 		}
 	}
 	return nil
@@ -105,13 +111,13 @@ func (c *Channel) dropWebhook(ctx context.Context) error {
 	})
 }
 
-// fetch polls once. Its own deadline is the watchdog: a poll that is not over
+// fetch polls once; Telegram may hold the poll for so long. Its own deadline is the watchdog: a poll that is not over
 // when it must be is given up with its connection.
-func (c *Channel) fetch(ctx context.Context, offset int64) ([]json.RawMessage, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.PollTimeout+c.pace.grace)
+func (c *Channel) fetch(ctx context.Context, offset int64, hold time.Duration) ([]json.RawMessage, error) {
+	ctx, cancel := context.WithTimeout(ctx, hold+c.pace.grace)
 	defer cancel()
 	body, err := json.Marshal(map[string]any{
-		"offset": offset, "limit": batchSize, "timeout": int(c.cfg.PollTimeout / time.Second), "allowed_updates": allowedUpdates,
+		"offset": offset, "limit": batchSize, "timeout": int(hold / time.Second), "allowed_updates": allowedUpdates,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("telegram getUpdates: %w", err)

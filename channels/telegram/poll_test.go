@@ -125,6 +125,18 @@ func TestTroubleWithTelegramPassesAndNothingIsLost(t *testing.T) {
 	}
 }
 
+func TestOnceTelegramIsBackCheckSaysSoWithoutAMessage(t *testing.T) {
+	r := newRig(t, channeltest.TelegramConfig{}, Config{})
+	r.Fail("getUpdates", 1, channeltest.Fault{Status: 502, Body: "<html>"})
+	r.receive()
+	r.must(r.WaitCalls(r.ctx, "getUpdates", 2))
+	r.must(r.WaitPoll(r.ctx))
+	r.must(r.bot.Check(r.ctx))
+	if r.bot.health.get() != nil {
+		t.Error("still", r.bot.health.get())
+	}
+}
+
 func TestAPollThatNeverEndsIsGivenUp(t *testing.T) {
 	r := newRig(t, channeltest.TelegramConfig{}, Config{PollTimeout: time.Second})
 	r.bot.pace.grace = 10 * time.Millisecond
@@ -251,7 +263,7 @@ func TestTheTokenIsInNoErrorAndNoLog(t *testing.T) {
 	check("Fetch", err)
 	_, err = r.bot.download(r.ctx, attachment("x"), "documents/x")
 	check("download", err)
-	_, err = r.bot.fetch(r.ctx, 1)
+	_, err = r.bot.fetch(r.ctx, 1, 0)
 	check("fetch", err)
 	_, err = New(Config{Token: redact.Secret("not a token " + secret)})
 	check("New", err)
