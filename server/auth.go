@@ -2,20 +2,15 @@ package server
 
 import (
 	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/base64"
 	"encoding/hex"
+	"fmt"
+	"html"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 )
-
-// sessionLife is how long a browser stays signed in after it was last seen,
-// give or take half.
-const sessionLife = 14 * 24 * time.Hour
 
 // auth knows who has a token. A session is a signed cookie, not a table, so
 // that it is good on every replica and after a restart, and dies with its
@@ -79,55 +74,6 @@ func (a *auth) sessionOf(r *http.Request, now time.Time) (*sessionKey, time.Time
 	return nil, time.Time{}
 }
 
-// session returns a cookie's value: "expiry.nonce.signature".
-func (k *sessionKey) session(now time.Time) string {
-	nonce := make([]byte, 12)
-	_, _ = rand.Read(nonce) // never fails
-	body := strconv.FormatInt(now.Add(sessionLife).Unix(), 10) + "." + base64.RawURLEncoding.EncodeToString(nonce)
-	return body + "." + base64.RawURLEncoding.EncodeToString(mac(k.secret, body))
-}
-
-// verify reports whether value is a session that has not expired, and until
-// when.
-func (k *sessionKey) verify(value string, now time.Time) (until time.Time, ok bool) {
-	i := strings.LastIndexByte(value, '.')
-	if i < 0 {
-		return time.Time{}, false
-	}
-	body := value[:i]
-	sig, err := base64.RawURLEncoding.DecodeString(value[i+1:])
-	if err != nil || !hmac.Equal(sig, mac(k.secret, body)) {
-		return time.Time{}, false
-	}
-	expiry, _, _ := strings.Cut(body, ".")
-	seconds, err := strconv.ParseInt(expiry, 10, 64)
-	until = time.Unix(seconds, 0)
-	return until, err == nil && now.Before(until)
-}
-
-// signIn gives the browser a session.
-func (k *sessionKey) signIn(w http.ResponseWriter, r *http.Request) {
-	now := time.Now()
-	http.SetCookie(w, &http.Cookie{
-		Name: k.cookie, Value: k.session(now), Path: "/", Expires: now.Add(sessionLife),
-		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: overTLS(r),
-	})
-}
-
-// signOut takes the browser's sessions away.
-func (a *auth) signOut(w http.ResponseWriter, r *http.Request) {
-	for _, k := range a.keys {
-		http.SetCookie(w, &http.Cookie{
-			Name: k.cookie, Path: "/", MaxAge: -1,
-			HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: overTLS(r),
-		})
-	}
-}
-
-func overTLS(r *http.Request) bool {
-	return r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
-}
-
 // signedIn lets through who has the token or a session. A person is led to the
 // login form, a program told that it needs the token.
 func (s *Server) signedIn(next http.Handler) http.Handler {
@@ -174,7 +120,15 @@ func (s *Server) bearer(w http.ResponseWriter, r *http.Request, header string, n
 func (s *Server) unauthorized(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html") {
 		w.Header().Set("Cache-Control", "no-store")
-		http.Redirect(w, r, loginURL(r.URL.Path), http.StatusSeeOther)
+		switch r.Header.Get("Sec-Fetch-Site") {
+		case "cross-site", "same-site":
+			// A strict cookie does not come with a click on another site's
+			// link. It comes when our own page asks again.
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			_, _ = fmt.Fprintf(w, "<!doctype html><meta http-equiv=\"refresh\" content=\"0;url=%s\"><title>…</title>", html.EscapeString(localPath(r.URL.EscapedPath())))
+		default:
+			http.Redirect(w, r, loginURL(r.URL.Path), http.StatusSeeOther)
+		}
 		return
 	}
 	w.Header().Set("WWW-Authenticate", "Bearer")

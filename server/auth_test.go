@@ -64,6 +64,22 @@ func TestAPersonSignsInOnceAndStaysSignedIn(t *testing.T) {
 	}
 }
 
+func TestALinkOnAnotherSiteIsAskedForAgainBeforeTheForm(t *testing.T) {
+	r := serve(t, Config{Tokens: []string{token}})
+	link := []string{"Accept: text/html", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"}
+	got := r.do("GET", "/c/a%22%3E%3Cb", "", link...)
+	if got.status != 200 || !strings.Contains(got.body, `content="0;url=/c/a%22%3E%3Cb"`) {
+		t.Errorf("got %d %s", got.status, got.body)
+	}
+	if got := r.do("GET", "/%5c/evil.example", "", link...); strings.Contains(got.body, "url=//") || strings.Contains(got.body, `url=/\\`) {
+		t.Errorf("got %s", got.body)
+	}
+	link[1] = "Sec-Fetch-Site: same-origin"
+	if got := r.do("GET", "/c/a", "", link...); got.status != 303 {
+		t.Errorf("asked again got %d", got.status)
+	}
+}
+
 func TestBehindTLSTheCookieIsSecure(t *testing.T) {
 	r := serve(t, Config{Tokens: []string{token}})
 	got := r.do("POST", "/login", url.Values{"token": {token}}.Encode(), form, "X-Forwarded-Proto: https")

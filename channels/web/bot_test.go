@@ -252,6 +252,15 @@ func (b *bot) message(conv string, m *agentcore.Message, tail int64) {
 	b.live(conv, channels.LiveEvent{Type: "message", Message: data, Position: tail})
 }
 
+// accepts publishes that a message has arrived.
+func (b *bot) accepts(conv string, m *agentcore.Message) {
+	data, err := json.Marshal(channels.LiveEvent{Type: "accepted", Message: json.RawMessage(mustJSON(m)), At: time.Now()})
+	if err != nil {
+		b.t.Error(err)
+	}
+	_ = b.Publish(context.Background(), channels.LiveTopic(prefix+conv), data)
+}
+
 func (b *bot) tool(conv, kind string, call channels.LiveCall) {
 	b.live(conv, channels.LiveEvent{Type: kind, Call: &call})
 }

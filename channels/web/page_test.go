@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -464,8 +466,14 @@ func TestASecondTabSeesTheSameConversation(t *testing.T) {
 	p.took(c, p.next(0))
 	q.open("/c/" + c)
 	q.until("loaded", `document.querySelector(".entries .said") && document.getElementById("link").dataset.state === "open"`)
+	m := userText("written in the first")
+	m.ID, m.Time = "01", time.Now()
+	p.accepts(c, m)
+	q.until("the second sees what waits", `document.querySelector(".waits .bubble")?.textContent === "written in the first"`)
+	p.add(c, EntryUser, m, "web:"+c+":other")
 	p.start(c)
 	p.says(c, "for both")
+	q.until("and that it was taken", `document.querySelectorAll(".entries .said").length === 2 && !document.querySelector(".waits")`)
 	for _, tab := range []*tab{p, q} {
 		tab.until("both see the text", `document.querySelector(".open .md")?.textContent === "for both"`)
 	}
@@ -488,6 +496,15 @@ func TestSigningInLeadsBackToTheConversation(t *testing.T) {
 	p.keys(kb.Enter)
 	p.until("back at the conversation", `location.pathname === "/c/mine" && document.querySelector(".entries .said")`)
 	p.expect("no script can read the session", `document.cookie === ""`)
+
+	// A link on another site leads in, although the cookie is strict.
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `<!doctype html><a id="link" href="%s/c/mine">see</a>`, base)
+	}))
+	t.Cleanup(other.Close)
+	p.do(chromedp.Navigate(strings.Replace(other.URL, "127.0.0.1", "localhost", 1)))
+	p.click("#link")
+	p.until("in by a link", `location.pathname === "/c/mine" && document.querySelector(".entries .said")`)
 	p.mu.Lock()
 	p.problems = nil // the browser reports the 401
 	p.mu.Unlock()

@@ -112,7 +112,9 @@ export class Composer {
     $("mode").hidden = !this.running;
     $("send").setAttribute("aria-label", label);
     $("send").title = label;
-    this.box.placeholder = this.running ? "Steer the agent" : "Message " + (this.name ?? "the bot");
+    this.box.placeholder = {
+      send: "Message " + (this.name ?? "the bot"), steer: "Steer the agent", after: "Write a follow-up", interrupt: "Interrupt the agent",
+    }[mode];
     this.hint({
       send: "Enter sends, Shift+Enter starts a new line",
       steer: "Your message reaches the agent after this step",

@@ -24,6 +24,7 @@ export class Conversation {
     this.run = null;
     this.pending = outbox.load(id);
     this.queue = []; // events that came before the transcript
+    this.seen = new Set(); // ids of people's messages that are shown
     this.ready = false;
     this.stream = new Stream(id, {
       snapshot: (s) => this.event(() => this.snapshot(s)),
@@ -174,6 +175,7 @@ export class Conversation {
     let found = false;
     for (const e of entries) {
       if (e.kind !== "user") continue;
+      this.seen.add(e.id);
       const i = this.pending.findIndex((m) => this.isSame(m, e));
       if (i < 0) continue;
       this.pending.splice(i, 1);
@@ -185,15 +187,15 @@ export class Conversation {
   // isSame compares a message on its way with one of the transcript: by its
   // event, by the transcript's id, or, where neither is known, by its words.
   isSame(m, e) {
-    if (e.event_id) return e.event_id === "web:" + this.id + ":" + m.id;
+    if (e.event_id === "web:" + this.id + ":" + m.id) return true;
     if (m.entry) return m.entry === e.id;
-    return m.state !== "failed" && m.text.trim() === e.text.trim() && new Date(e.at) > m.at - 60000;
+    return !e.event_id && m.state !== "failed" && m.text.trim() === e.text.trim() && new Date(e.at) > m.at - 60000;
   }
 
   // accepted hears of a message that arrived: one of this page, or of another
   // that shows the same conversation.
   accepted(e) {
-    if (!e || e.kind !== "user") return;
+    if (!e || e.kind !== "user" || this.seen.has(e.id)) return;
     const own = this.pending.find((m) => !m.entry && m.state !== "failed" && m.text.trim() === e.text.trim());
     if (own) own.entry = e.id;
     else {
