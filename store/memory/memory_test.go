@@ -19,3 +19,7 @@ func TestStore(t *testing.T) {
 		Bubble: synctest.Test, Rounds: 4000,
 	})
 }
+
+func TestStoreInRealTime(t *testing.T) {
+	storetest.Run(t, storetest.Harness{Open: func(*testing.T) store.Store { return memory.New() }})
+}

@@ -32,10 +32,6 @@ func open(t testing.TB, path string) *sqlite.Store {
 func fresh(t *testing.T) store.Store { return open(t, filepath.Join(t.TempDir(), "clawbot.db")) }
 
 func TestStore(t *testing.T) {
-	storetest.Run(t, storetest.Harness{Open: fresh})
-}
-
-func TestStoreInBubble(t *testing.T) {
 	storetest.Run(t, storetest.Harness{Open: fresh, Bubble: synctest.Test})
 }
 
