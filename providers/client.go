@@ -66,7 +66,7 @@ func NewClient(cfg Config, format, model string) (*Client, error) {
 		return nil, c.keyMissing()
 	}
 	c.keys = newKeyring(keys)
-	c.redact = redact.New(keys...)
+	c.redact = redact.New(append(cfg.headerSecrets(), keys...)...)
 	if c.idle <= 0 {
 		c.idle = DefaultIdleTimeout
 	}

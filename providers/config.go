@@ -105,6 +105,21 @@ func (c Config) keys() ([]string, error) {
 	return keys, nil
 }
 
+// headerSecrets returns the values of headers that carry a secret.
+func (c Config) headerSecrets() []string {
+	var secrets []string
+	for name, value := range c.Headers {
+		name = strings.ToLower(name)
+		for _, word := range []string{"auth", "key", "token", "secret", "cookie"} {
+			if strings.Contains(name, word) {
+				secrets = append(secrets, value, strings.TrimPrefix(value, "Bearer "))
+				break
+			}
+		}
+	}
+	return secrets
+}
+
 // proxyFunc returns the transport's proxy function, nil for none.
 func (c Config) proxyFunc() (func(*http.Request) (*url.URL, error), error) {
 	switch p := strings.TrimSpace(c.Proxy); p {

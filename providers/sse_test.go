@@ -26,6 +26,7 @@ func TestEventsAreReadHoweverTheirLinesEnd(t *testing.T) {
 		{"data: a\n\ndata: b\n\n", "=a|=b"},
 		{"data: a\r\n\r\ndata: b\r\n\r\n", "=a|=b"},
 		{"data: a\r\rdata: b\r\r", "=a|=b"},
+		{"data: a\r\ndata: b\r\n\r\n", "=a\nb"},
 		{"data:a\n\n", "=a"},
 		{"data:  a\n\n", "= a"},
 		{"data: a\ndata: b\ndata:\n\n", "=a\nb\n"},

@@ -267,7 +267,7 @@ func (c *Client) diagnose(ctx context.Context, err error) (what string, retryabl
 		return fmt.Sprintf("the proxy refused or could not be reached (%s): check %s", root(err), c.cfg.setting("proxy")), true
 	case errors.As(err, &dns):
 		return fmt.Sprintf("the host %s was not found (DNS): check %s and this machine's network", dns.Name, base), true
-	case errors.As(err, &record):
+	case errors.As(err, &record), strings.Contains(err.Error(), "HTTP response to HTTPS client"):
 		return fmt.Sprintf("%s does not speak TLS: write %s with http:// instead of https://, or check the port", host, base), false
 	case errors.As(err, &unknown), errors.As(err, &hostname), errors.As(err, &invalid):
 		return fmt.Sprintf("the TLS certificate of %s is not trusted (%s): check %s and this machine's clock and certificates", host, root(err), base), false

@@ -65,12 +65,13 @@ func (m *Model) appendLimits(dst []byte, req *agentcore.Request, thinking bool) 
 	adaptive := m.traits.Thinking == "adaptive"
 	if thinking && !adaptive {
 		budget := thinkingBudget[req.Thinking]
-		limit += budget
-		if m.info.MaxOutput > 0 {
-			limit = min(limit, m.info.MaxOutput)
+		total := limit + budget
+		if out := m.info.MaxOutput; out > 0 && total > out {
+			total = out
+			budget = min(budget, out-min(limit, out/2))
 		}
-		budget = max(1024, min(budget, limit-1024))
-		limit = max(limit, budget+1)
+		budget = max(1024, budget) // the API's least
+		limit = max(total, budget+1)
 		dst = append(dst, `,"thinking":{"type":"enabled","budget_tokens":`...)
 		dst = append(strconv.AppendInt(dst, budget, 10), '}')
 	} else if m.info.MaxOutput > 0 {

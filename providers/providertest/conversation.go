@@ -54,6 +54,17 @@ func conversation(t *testing.T, f Format) {
 			t.Errorf("stop %q", got.message.Stop)
 		}
 	})
+	t.Run("an id that the transcript has already is replaced", func(t *testing.T) {
+		s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
+			stream(w, f.Stream(Answer{Calls: []Call{{ID: "call00000", Name: "get_weather", Arguments: []string{`{}`}}}, Stop: agentcore.StopToolUse}))
+		})
+		req := &agentcore.Request{Tools: weatherTool(), Messages: []*agentcore.Message{userMessage("d1", "one"), assistantCall("d2", "call00000"),
+			{ID: "d3", Role: agentcore.RoleToolResult, ToolCallID: "call00000", Content: []agentcore.Block{agentcore.Text{Text: "r"}}}}}
+		got := ask(t, t.Context(), f.build(t, f.config(s.URL)), req)
+		if calls := got.message.ToolCalls(); len(calls) != 1 || calls[0].ID == "call00000" || calls[0].ID == "" {
+			t.Errorf("%+v, %v", calls, got.err)
+		}
+	})
 	t.Run("it goes on after a tool, and sends back what it was sent", func(t *testing.T) { resume(t, f) })
 }
 
