@@ -141,7 +141,7 @@ func (h *host) acceptSignal(ctx context.Context, in *channels.Inbound, kind sign
 		return h.acceptFailed(in, err)
 	}
 	h.log.Info("command accepted", "msg", s.ID, "session", in.Target.Conversation, "command", string(kind), "sender", in.Sender.ID, "duplicate", acc.Duplicate)
-	h.g.wake(ctx, acc.Owner, hint{session: in.Target.Conversation, lane: store.Signals, look: true})
+	h.g.wake(ctx, acc.Owner, hint{session: in.Target.Conversation, lane: store.Signals})
 	return nil
 }
 

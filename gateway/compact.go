@@ -2,8 +2,10 @@ package gateway
 
 import (
 	"context"
+	"errors"
 
 	"clawbot/agentcore"
+	"clawbot/agentcore/compact"
 	"clawbot/store"
 )
 
@@ -14,23 +16,46 @@ type Compactor interface {
 	Compact(ctx context.Context, messages []*agentcore.Message) (summary string, kept int, err error)
 }
 
+// summarizer has the model write the summary.
+type summarizer struct{ model agentcore.Model }
+
+// Compact implements [Compactor]. Where the model's window is not known, it is
+// taken to be what did not fit, less a quarter.
+func (s summarizer) Compact(ctx context.Context, messages []*agentcore.Message) (string, int, error) {
+	var total int64
+	for _, m := range messages {
+		total += compact.Estimate(m)
+	}
+	cfg := compact.Config{Window: total * 3 / 4, KeepRecent: total / 4}
+	if d, ok := s.model.(agentcore.Describer); ok && d.Info().Window > 0 {
+		cfg.Window = d.Info().Window
+	}
+	cut := cfg.Cut(messages)
+	if cut == 0 {
+		return "", 0, errors.New("the latest message alone is too long; there is nothing before it to summarise")
+	}
+	summary, err := cfg.Summarise(ctx, s.model, "", messages[:cut])
+	return summary.Text, len(messages) - cut, err
+}
+
 // compact makes room after the model said that the context is too long, and
 // reports whether the loop may go on. It does so once a run.
 func (r *run) compact(l *agentcore.Loop, failed *agentcore.Error) bool {
-	c := r.t.g.cfg.Compactor
-	if c == nil || failed.Class != agentcore.ErrContextOverflow || r.compacted || r.ctx.Err() != nil {
+	if failed.Class != agentcore.ErrContextOverflow || r.compacted || r.ctx.Err() != nil {
 		return false
 	}
 	r.compacted = true
 	tr := r.t.tr
-	summary, kept, err := c.Compact(r.ctx, tr.messages)
+	before := len(tr.messages)
+	summary, kept, err := r.t.g.cfg.Compactor.Compact(r.ctx, tr.messages)
 	if err == nil {
-		err = r.t.replaceBySummary(summary, min(max(kept, 1), len(tr.messages)))
+		err = r.t.replaceBySummary(summary, max(kept, 1))
 	}
 	if err != nil {
 		r.log.Error("the conversation was not compacted", "err", err)
 		return false
 	}
+	r.log.Info("the conversation was compacted", "messages", before, "kept", len(tr.messages)-1)
 	l.SetMessages(tr.messages)
 	return true
 }
@@ -41,36 +66,13 @@ func (t *tenure) replaceBySummary(summary string, kept int) error {
 	if err != nil {
 		return err
 	}
+	e := store.Entry{Kind: store.KindSummary, ID: newID(), Data: data}
+	if err := t.lease.Compact(t.ctx, t.tr.tail, e, t.tr.keepFrom(kept)); err != nil {
+		return t.failed(err)
+	}
 	all, err := t.lease.Load(t.ctx, 0)
 	if err != nil {
 		return t.failed(err)
 	}
-	e := store.Entry{Kind: store.KindSummary, ID: newID(), Data: data}
-	if err := t.lease.Compact(t.ctx, t.tr.tail, e, keepFrom(all.Entries, kept)); err != nil {
-		return t.failed(err)
-	}
-	if all, err = t.lease.Load(t.ctx, 0); err != nil {
-		return t.failed(err)
-	}
 	return t.tr.load(all)
-}
-
-// keepFrom finds the position from which on the last messages that a model is
-// shown are kept. It never lies between a call and its result.
-func keepFrom(entries []store.Entry, kept int) int64 {
-	first := 0
-	if len(entries) > 0 && entries[0].Kind == store.KindSummary {
-		first = 1
-	}
-	i := len(entries)
-	for i > first && (kept > 0 || entries[i].Kind == store.KindToolResult) {
-		i--
-		if entries[i].Kind != store.KindNote {
-			kept--
-		}
-	}
-	if i == len(entries) {
-		return 0
-	}
-	return entries[i].Position
 }

@@ -29,7 +29,7 @@ type Config struct {
 	// to the model. Nil allows what the toolbox gives.
 	Approve func(ctx context.Context, scope *tools.Scope, tool *agentcore.Tool, call agentcore.Call) (refusal string, err error)
 	// Compactor shortens a transcript that no longer fits the model's window;
-	// nil means that people are told to start anew with /new.
+	// nil has Model write a summary.
 	Compactor Compactor
 	// Workspace says which folder tools work in.
 	Workspace Workspace
@@ -133,6 +133,9 @@ func (c Config) withDefaults() (Config, error) {
 	c.Owner = cmp.Or(c.Owner, newID())
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Compactor == nil {
+		c.Compactor = summarizer{c.Model}
 	}
 	c.Agent.Name = cmp.Or(c.Agent.Name, "clawbot")
 	c.Agent.MaxTokens = cmp.Or(c.Agent.MaxTokens, 8192)

@@ -66,6 +66,36 @@ func TestAConversationThatIsTooLongNamesTheRemedy(t *testing.T) {
 	})
 }
 
+func TestTheModelSummarisesAConversationThatIsTooLong(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, s := newChat("chat"), newStore(t)
+		long := strings.Repeat("a long story ", 200)
+		overflowed := false
+		m := &script{otherwise: func(req *reqT) step {
+			switch {
+			case strings.Contains(lastUser(req), "<conversation>"):
+				return say("They told a long story.")
+			case len(req.Messages) > 4 && !overflowed:
+				overflowed = true
+				return step{err: &agentcore.Error{Class: agentcore.ErrContextOverflow, Message: "too long"}}
+			}
+			return say("ok")
+		}}
+		b := start(t, Config{Store: s, Channels: []channels.Channel{c}, Model: m})
+		for _, id := range []string{"1", "2", "3"} {
+			c.send(t, direct(sess, id, id+" "+long))
+			settled(t, b)
+		}
+		want(t, "posts", c.texts(), []string{"ok", "ok", "ok"})
+		reqs := m.asked()
+		last := users(reqs[len(reqs)-1])
+		if !strings.Contains(last[0], "They told a long story.") || !strings.HasPrefix(last[len(last)-1], "3 ") || len(last) > 3 {
+			t.Errorf("the model saw %d messages: %.80q", len(last), last)
+		}
+		valid(t, s, sess)
+	})
+}
+
 // shortener keeps the last n messages.
 type shortener struct{ kept, calls int }
 

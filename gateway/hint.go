@@ -29,8 +29,11 @@ func wakeTopic(owner string) string { return "wake:" + owner }
 
 func (h hint) encode() []byte {
 	lane := "m"
-	if h.lane == store.Signals {
+	switch {
+	case h.lane == store.Signals:
 		lane = "s"
+	case h.look:
+		lane = "l"
 	}
 	return []byte(lane + "\x00" + h.session + "\x00" + strconv.Itoa(h.waiting) + "\x00" +
 		strconv.FormatInt(h.after, 10) + "\x00" + h.sender)
@@ -44,8 +47,11 @@ func decodeHint(data []byte) (hint, bool) {
 	waiting, err1 := strconv.Atoi(parts[2])
 	after, err2 := strconv.ParseInt(parts[3], 10, 64)
 	h := hint{session: parts[1], waiting: waiting, after: after, sender: parts[4]}
-	if parts[0] == "s" {
+	switch parts[0] {
+	case "s":
 		h.lane = store.Signals
+	case "l":
+		h.look = true
 	}
 	return h, err1 == nil && err2 == nil
 }

@@ -38,7 +38,7 @@ func TestStopOnAnotherReplicaStopsTheRunAtOnce(t *testing.T) {
 		m := &script{steps: []step{words(1000)}}
 		w := newWorld(t, m)
 		b1, a := w.spawn(&process{})
-		_, b := w.spawn(&process{})
+		b2, b := w.spawn(&process{})
 		if err := a.accept(direct(sess, "1", "work")); err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +47,7 @@ func TestStopOnAnotherReplicaStopsTheRunAtOnce(t *testing.T) {
 		if err := b.accept(direct(sess, "2", "/stop")); err != nil {
 			t.Fatal(err)
 		}
-		for b1.dispatch.busy() {
+		for b1.dispatch.busy() || b2.dispatch.busy() {
 			time.Sleep(time.Millisecond)
 		}
 		if took := time.Since(at); took > time.Second {

@@ -326,6 +326,7 @@ func (t *tenure) append(e store.Entry, p *payload) error {
 		}
 		return err
 	}
+	e.Position = t.tr.tail
 	t.tr.addPayload(e, p)
 	t.tr.bytes += int64(len(data)) + entryCost
 	t.tr.tail++

@@ -40,6 +40,7 @@ const (
 // is below mu.
 type tenure struct {
 	session string
+	first   hint // what it was begun for
 	slot    bool // counts against the cap; guarded by the dispatcher
 	began   time.Time
 
@@ -65,7 +66,7 @@ type tenure struct {
 }
 
 func newTenure(h hint, slot bool) *tenure {
-	t := &tenure{session: h.session, slot: slot, began: time.Now(), rouse: make(chan struct{}, 1)}
+	t := &tenure{session: h.session, first: h, slot: slot, began: time.Now(), rouse: make(chan struct{}, 1)}
 	t.poke(h)
 	t.dirty = false
 	return t
@@ -77,14 +78,14 @@ func (t *tenure) poke(h hint) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.dirty = true
-	if h.lane == store.Signals || h.look {
+	switch {
+	case h.lane == store.Signals || h.look:
 		t.look = true
 		select {
 		case t.rouse <- struct{}{}:
 		default:
 		}
-	}
-	if h.lane == store.Messages && (h.after == 0 || h.after > t.taken) {
+	case h.after > t.taken:
 		t.waiting = true
 		t.queued = max(t.queued, h.waiting)
 		if t.run != nil {
@@ -197,7 +198,7 @@ func (g *Gateway) hold(t *tenure) {
 	cancel()
 	if held, ok := errors.AsType[*store.HeldError](err); ok {
 		t.log.Debug("held by another", "owner", held.Owner)
-		g.wake(context.Background(), held.Owner, hint{session: t.session, look: true, lane: t.firstLane()})
+		g.wake(context.Background(), held.Owner, t.first)
 		return
 	}
 	if err != nil {
@@ -211,16 +212,6 @@ func (g *Gateway) hold(t *tenure) {
 	stop()
 	t.lose(nil)
 	again = t.leave(end, err)
-}
-
-// firstLane is what a tenure that found the session held passes on.
-func (t *tenure) firstLane() store.Lane {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.look {
-		return store.Signals
-	}
-	return store.Messages
 }
 
 // work takes up what is left and answers until nothing waits.

@@ -15,8 +15,9 @@ type transcript struct {
 	tail       int64
 	generation int64
 
-	// messages are what the model sees, in order.
+	// messages are what the model sees, in order, and at their positions.
 	messages []*agentcore.Message
+	at       []int64
 	// open are the calls without a result, in order.
 	open []openCall
 	// pending are the messages that no final covers yet.
@@ -88,7 +89,7 @@ func (t *transcript) add(e store.Entry) error {
 
 func (t *transcript) addUser(r *inbound) *agentcore.Message {
 	m := r.message()
-	t.messages = append(t.messages, m)
+	t.show(m, r.position)
 	if r.quiet() {
 		return m
 	}
@@ -103,16 +104,16 @@ func (t *transcript) addPayload(e store.Entry, p *payload) {
 	case e.Kind == store.KindSummary:
 		// What came before is represented by the summary alone. The kept tail
 		// follows in the order of a load.
-		t.messages, t.open, t.pending, t.unfinished, t.last = nil, nil, nil, false, p.Last
+		t.messages, t.at, t.open, t.pending, t.unfinished, t.last = nil, nil, nil, nil, false, p.Last
 		if p.Summary != "" {
-			t.messages = append(t.messages, systemNote(e.ID, "summary of the conversation so far:\n"+unmark.Replace(p.Summary)))
+			t.show(systemNote(e.ID, "summary of the conversation so far:\n"+unmark.Replace(p.Summary)), e.Position)
 		}
 	case p.Note != nil:
-		t.addNote(e.ID, p)
+		t.addNote(e, p)
 	case p.Message != nil && e.Kind == store.KindAssistant:
 		t.addAssistant(e, p)
 	case p.Message != nil && e.Kind == store.KindToolResult:
-		t.messages = append(t.messages, p.Message)
+		t.show(p.Message, e.Position)
 		t.open = slices.DeleteFunc(t.open, func(c openCall) bool { return c.key == e.Closes })
 		t.unfinished = true
 	}
@@ -128,7 +129,7 @@ func (t *transcript) addAssistant(e store.Entry, p *payload) {
 		}
 	}
 	if shown := replayed(m); shown != nil {
-		t.messages = append(t.messages, shown)
+		t.show(shown, e.Position)
 	}
 	switch m.Stop {
 	case agentcore.StopError, agentcore.StopAborted, agentcore.StopPause:
@@ -143,9 +144,9 @@ func (t *transcript) addAssistant(e store.Entry, p *payload) {
 	}
 }
 
-func (t *transcript) addNote(id string, p *payload) {
+func (t *transcript) addNote(e store.Entry, p *payload) {
 	n := p.Note
-	t.noted = id
+	t.noted = e.ID
 	if p.Run != "" {
 		t.run = p.Run
 	}
@@ -155,10 +156,28 @@ func (t *transcript) addNote(id string, p *payload) {
 	}
 	switch n.Kind {
 	case noteStopped:
-		t.messages = append(t.messages, systemNote(id, "the user stopped you here; what stands above needs no answer unless it is asked for again"))
+		t.show(systemNote(e.ID, "the user stopped you here; what stands above needs no answer unless it is asked for again"), e.Position)
 	case noteResumed:
-		t.messages = append(t.messages, systemNote(id, "your answer broke off here; go on with it"))
+		t.show(systemNote(e.ID, "your answer broke off here; go on with it"), e.Position)
 	}
+}
+
+func (t *transcript) show(m *agentcore.Message, position int64) {
+	t.messages = append(t.messages, m)
+	t.at = append(t.at, position)
+}
+
+// keepFrom returns the position from which on the last messages are kept. It
+// never lies between a call and its result.
+func (t *transcript) keepFrom(kept int) int64 {
+	i := max(len(t.messages)-kept, 0)
+	if i >= len(t.messages) {
+		return t.tail
+	}
+	for i > 0 && t.messages[i].Role == agentcore.RoleToolResult {
+		i--
+	}
+	return t.at[i]
 }
 
 // replayed returns what the model is shown of an assistant message: nothing of

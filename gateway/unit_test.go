@@ -44,6 +44,7 @@ func TestTheEarsAreBounded(t *testing.T) {
 func TestHintsSurviveTheBus(t *testing.T) {
 	for _, h := range []hint{
 		{session: "a:b", lane: store.Signals},
+		{session: "a:b", look: true},
 		{session: "a:b", sender: "x\x00y", waiting: 3, after: 9},
 	} {
 		got, ok := decodeHint(h.encode())
@@ -93,13 +94,13 @@ func TestEveryConversationHasAFolderOfItsOwnButOwnersDirectOnes(t *testing.T) {
 }
 
 func TestKeepFromNeverPartsACallFromItsResult(t *testing.T) {
-	kinds := []store.EntryKind{store.KindUser, store.KindAssistant, store.KindToolResult, store.KindToolResult, store.KindAssistant, store.KindUser}
-	var list []store.Entry
-	for i, k := range kinds {
-		list = append(list, store.Entry{Kind: k, Position: int64(i)})
+	roles := []agentcore.Role{"user", "assistant", "toolResult", "toolResult", "assistant", "user"}
+	tr := transcript{tail: 20}
+	for i, role := range roles {
+		tr.show(&agentcore.Message{Role: role}, int64(10+i))
 	}
-	for kept, want := range map[int]int64{1: 5, 2: 4, 3: 1, 4: 1, 5: 1, 6: 0, 9: 0} {
-		if got := keepFrom(list, kept); got != want {
+	for kept, want := range map[int]int64{0: 20, 1: 15, 2: 14, 3: 11, 4: 11, 5: 11, 6: 10, 9: 10} {
+		if got := tr.keepFrom(kept); got != want {
 			t.Errorf("keeping %d begins at %d, want %d", kept, got, want)
 		}
 	}
