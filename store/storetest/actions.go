@@ -55,16 +55,29 @@ func (m *machine) acquire(session, owner string, ttl time.Duration) bool {
 		func(s store.Store) (store.Lease, error) { return s.Acquire(m.ctx, session, owner, ttl) }, showLease)
 	if ok {
 		m.took(session, l)
+		m.short[l[1]] = ttl == blink
 	}
 	return ok
 }
 
 // doExpire lets a lease expire without anybody taking it.
 func (m *machine) doExpire() {
-	session := m.session()
-	if !m.acquire(session, m.owner(), blink) {
-		return
+	if session := m.session(); m.acquire(session, m.owner(), blink) {
+		m.expired(session)
 	}
+}
+
+func (m *machine) doCrash() {
+	session := m.session()
+	if m.acquire(session, "a", blink) {
+		m.expired(session)
+		m.acquire(session, "b", time.Hour)
+	}
+}
+
+// expired waits until the session's lease has expired on both sides, which are
+// alike again only then.
+func (m *machine) expired(session string) {
 	for _, s := range m.stores {
 		for {
 			list, _, err := s.Archive().Sessions(m.ctx, session, "", 1)
@@ -76,28 +89,6 @@ func (m *machine) doExpire() {
 			}
 			time.Sleep(blink)
 		}
-	}
-}
-
-func (m *machine) doCrash() {
-	session := m.session()
-	if m.acquire(session, "a", blink) {
-		time.Sleep(2 * blink)
-		for {
-			held := false
-			for _, s := range m.stores {
-				list, _, err := s.Archive().Sessions(m.ctx, session, "", 1)
-				if err != nil {
-					m.Fatal(err)
-				}
-				held = held || list[0].Owner != ""
-			}
-			if !held {
-				break
-			}
-			time.Sleep(blink)
-		}
-		m.acquire(session, "b", time.Hour)
 	}
 }
 
@@ -118,7 +109,15 @@ func (m *machine) doPeek() {
 }
 
 func (m *machine) doRenew() {
-	onLease(m, "renew", showWaiting, func(l store.Lease) (store.Waiting, error) { return l.Renew(m.ctx) })
+	l, ok := m.lease()
+	if !ok {
+		return
+	}
+	_, ok = same(m, "renew "+l[1].Session(), l,
+		func(l store.Lease) (store.Waiting, error) { return l.Renew(m.ctx) }, showWaiting)
+	if ok && m.short[l[1]] {
+		m.expired(l[1].Session())
+	}
 }
 
 func (m *machine) doLoad() {

@@ -19,7 +19,7 @@ import (
 // open is called for every sequence; Equivalence closes what it returns.
 func Equivalence(t *testing.T, open func(t *testing.T) store.Store) {
 	rapid.Check(t, func(rt *rapid.T) {
-		m := &machine{T: rt, ctx: t.Context(), held: map[string]both[store.Lease]{}, terms: map[string]both[store.Term]{}}
+		m := &machine{T: rt, ctx: t.Context(), held: map[string]both[store.Lease]{}, terms: map[string]both[store.Term]{}, short: map[store.Lease]bool{}}
 		m.stores = both[store.Store]{open(t), memory.New()}
 		defer m.close(t)
 		rt.Repeat(m.actions())
@@ -36,6 +36,7 @@ type machine struct {
 	stores   both[store.Store]
 	held     map[string]both[store.Lease] // the latest lease of a session
 	past     []both[store.Lease]
+	short    map[store.Lease]bool // memory's lease was taken for a blink
 	terms    map[string]both[store.Term]
 	versions map[string][]both[int64]
 	events   int
