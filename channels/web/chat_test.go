@@ -202,6 +202,9 @@ func TestWhatIsReadBeforeItIsHeardIsNotDrawnTwice(t *testing.T) {
 	p.until("read", `document.querySelector(".entries .md")`)
 	p.says(c, "a quick ")
 	p.says(c, "answer")
+	p.tool(c, "tool_start", channels.LiveCall{ID: "t", Name: "x"}) // all before it was heard
+	p.until("heard", `document.querySelector(".tool")`)
+	p.expect("the late words are not drawn", `!document.querySelector(".open .md")`)
 	p.message(c, m, tail)
 	question, _ := p.Read(t.Context(), prefix+c, 0, 1)
 	p.accepts(c, question[0].Message) // late, too
