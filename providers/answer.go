@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -52,9 +53,9 @@ func (a *Answer) Next() (Event, error) {
 	case err == nil:
 		a.seen = true
 		return ev, nil
-	case err == io.EOF && !a.seen && len(a.events.Stray()) > 0:
+	case errors.Is(err, io.EOF) && !a.seen && len(a.events.Stray()) > 0:
 		return Event{}, a.client.notAStream(a.events.Stray())
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		return Event{}, io.EOF
 	}
 	return Event{}, a.client.transport(a.ctx, err)
@@ -70,7 +71,7 @@ func (a *Answer) Close() {
 	if a.body != nil {
 		if a.done && a.ctx.Err() == nil && !a.client.holds.Load() {
 			a.timer.Reset(drainTime)
-			if n, err := io.CopyN(io.Discard, a.body, 4<<10); err != io.EOF || n == 4<<10 {
+			if n, err := io.CopyN(io.Discard, a.body, 4<<10); !errors.Is(err, io.EOF) || n == 4<<10 {
 				a.client.holds.Store(true)
 			}
 		}
@@ -122,7 +123,7 @@ func (a *Answer) sniff(body io.Reader, kind string) *agentcore.Error {
 	}
 	trimmed := bytes.TrimSpace(head)
 	if err != nil && len(trimmed) == 0 {
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return a.client.badResponse(http.StatusOK, "the answer is empty", "")
 		}
 		return a.client.transport(a.ctx, err)
@@ -177,7 +178,7 @@ type timed struct {
 func (t *timed) Read(p []byte) (int, error) {
 	t.a.timer.Reset(t.a.client.idle)
 	n, err := t.r.Read(p)
-	if err != nil && err != io.EOF && t.a.ctx.Err() != nil {
+	if err != nil && !errors.Is(err, io.EOF) && t.a.ctx.Err() != nil {
 		err = context.Cause(t.a.ctx)
 	}
 	return n, err
@@ -193,7 +194,7 @@ func (l *lazyGzip) Read(p []byte) (int, error) {
 	if l.z == nil {
 		z, err := gzip.NewReader(l.r)
 		if err != nil {
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				return 0, io.EOF
 			}
 			return 0, fmt.Errorf("decompress the answer: %w", err)
@@ -201,7 +202,7 @@ func (l *lazyGzip) Read(p []byte) (int, error) {
 		l.z = z
 	}
 	n, err := l.z.Read(p)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		err = fmt.Errorf("decompress the answer: %w", err)
 	}
 	return n, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -152,7 +153,7 @@ func (c *Client) post(ctx context.Context, body Body, headers http.Header, key s
 	ctx, cancel := context.WithCancelCause(ctx)
 	a := &Answer{client: c, ctx: ctx, cancel: cancel}
 	a.timer = time.AfterFunc(c.idle, func() { cancel(errIdle) })
-	resp, err := c.http.Do(c.request(ctx, body, headers, key))
+	resp, err := c.http.Do(c.request(ctx, body, headers, key)) //nolint:bodyclose // Answer.Close closes it
 	if err != nil {
 		failed := c.transport(ctx, err) // before Close, which cancels ctx
 		a.Close()
@@ -172,9 +173,7 @@ func (c *Client) request(ctx context.Context, body Body, headers http.Header, ke
 	header.Set("Accept", "text/event-stream")
 	header.Set("Accept-Encoding", "identity")
 	header.Set("User-Agent", "clawbot")
-	for name, values := range headers {
-		header[name] = values
-	}
+	maps.Copy(header, headers)
 	if key != "" {
 		switch c.Traits.AuthHeader {
 		case "authorization":

@@ -52,7 +52,7 @@ func answering(t *testing.T, b *body) *Client {
 	c, err := NewClient(Config{Name: "x", BaseURL: "http://x.example", IdleTimeout: 10 * time.Second,
 		HTTPClient: &http.Client{Transport: transport(func(r *http.Request) *http.Response {
 			b.ctx = r.Context()
-			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: b, Request: r}
+			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: b, Request: r}
 		})}}, FormatOpenAI, "m")
 	if err != nil {
 		t.Fatal(err)

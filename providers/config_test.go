@@ -95,7 +95,7 @@ func TestARefusedKeyIsExplained(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := c.status(&http.Response{StatusCode: 401, Header: http.Header{}}, []byte(`{"error":{"message":"Incorrect API key provided: `+key+`"}}`))
+		e := c.status(&http.Response{StatusCode: http.StatusUnauthorized, Header: http.Header{}}, []byte(`{"error":{"message":"Incorrect API key provided: `+key+`"}}`))
 		if !strings.Contains(e.Message, want) || key != "" && strings.Contains(e.Message, key) {
 			t.Errorf("%q: %s", key, e.Message)
 		}

@@ -126,7 +126,7 @@ func azurePath(u *url.URL, end, model, version string) {
 		version = query.Get("api-version")
 	}
 	p := strings.TrimSuffix(u.Path, end)
-	if at := strings.Index(p, "/deployments/"); at >= 0 {
+	if strings.Contains(p, "/deployments/") {
 		if version == "" {
 			version = azureVersion
 		}

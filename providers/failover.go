@@ -55,11 +55,8 @@ func (f *failover) Stream(ctx context.Context, req *agentcore.Request) iter.Seq2
 		var last *agentcore.Error
 		dirty := false
 		for _, i := range f.order(time.Now()) {
-			if dirty {
-				dirty = false
-				if !yield(agentcore.StreamEvent{Type: agentcore.StreamRestart}, nil) {
-					return
-				}
+			if dirty && !yield(agentcore.StreamEvent{Type: agentcore.StreamRestart}, nil) {
+				return
 			}
 			a := attempt{yield: yield}
 			last = a.run(f.models[i].Stream(ctx, req))

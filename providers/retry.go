@@ -98,15 +98,20 @@ func (r *retry) pause(failure *agentcore.Error, try int, left time.Duration) (pa
 			return 0, fmt.Sprintf("the vendor asks to wait %s, which is too long", failure.RetryAfter.Round(time.Second))
 		}
 		// A little later than asked, so that many do not come back at once.
-		pause = failure.RetryAfter + rand.N(r.cfg.Base/4+1)
+		pause = failure.RetryAfter + jitter(r.cfg.Base/4)
 	} else {
 		pause = min(r.cfg.Base<<min(try, 16), r.cfg.MaxDelay)
-		pause = pause/2 + rand.N(pause/2+1)
+		pause = pause/2 + jitter(pause/2)
 	}
 	if pause > left {
 		return 0, "waited as long as it makes sense"
 	}
 	return pause, ""
+}
+
+// jitter returns a random time up to most.
+func jitter(most time.Duration) time.Duration {
+	return rand.N(most + 1) //nolint:gosec // nobody gains by guessing it
 }
 
 func explain(failure *agentcore.Error, reason string) *agentcore.Error {

@@ -46,9 +46,9 @@ func (s *script) Stream(context.Context, *agentcore.Request) iter.Seq2[agentcore
 }
 
 var (
-	done     = agentcore.StreamEvent{Type: agentcore.StreamDone, Stop: agentcore.StopEnd}
-	busy     = &agentcore.Error{Class: agentcore.ErrOverloaded, Message: "busy", Retryable: true}
-	badKeyIs = &agentcore.Error{Class: agentcore.ErrAuth, Message: "bad key"}
+	done      = agentcore.StreamEvent{Type: agentcore.StreamDone, Stop: agentcore.StopEnd}
+	busy      = &agentcore.Error{Class: agentcore.ErrOverloaded, Message: "busy", Retryable: true}
+	errBadKey = &agentcore.Error{Class: agentcore.ErrAuth, Message: "bad key"}
 )
 
 // run plays a model and returns what was shown, "⟲" standing for a restart.
@@ -90,7 +90,7 @@ func TestACallIsRetriedOnlyIfThatMayHelp(t *testing.T) {
 		{"twice", [][]any{{busy}, {busy}, {"a", done}}, RetryConfig{Max: 2}, "a.", "", 3, 1500 * time.Millisecond, 3 * time.Second},
 		{"until it gives up", [][]any{{"x", busy}}, RetryConfig{Max: 2}, "x⟲x⟲x", agentcore.ErrOverloaded, 3, 0, time.Hour},
 		{"never", [][]any{{busy}, {"a", done}}, RetryConfig{}, "", agentcore.ErrOverloaded, 1, 0, 0},
-		{"not if it can't help", [][]any{{badKeyIs}, {"a", done}}, RetryConfig{Max: 2}, "", agentcore.ErrAuth, 1, 0, 0},
+		{"not if it can't help", [][]any{{errBadKey}, {"a", done}}, RetryConfig{Max: 2}, "", agentcore.ErrAuth, 1, 0, 0},
 		{"when the vendor says", [][]any{{asked(20 * time.Second)}, {"a", done}}, RetryConfig{Max: 2}, "a.", "", 2, 20 * time.Second, 21 * time.Second},
 		{"not when the vendor says hours", [][]any{{asked(2 * time.Hour)}, {"a", done}}, RetryConfig{Max: 2}, "", agentcore.ErrRateLimited, 1, 0, 0},
 		{"within the budget", [][]any{{asked(20 * time.Second)}}, RetryConfig{Max: 9, Budget: 50 * time.Second}, "", agentcore.ErrRateLimited, 3, 40 * time.Second, 50 * time.Second},
@@ -154,7 +154,7 @@ func TestTheNextModelStandsIn(t *testing.T) {
 	}{
 		{"overload", []any{busy}, "b.", ""},
 		{"after something was shown", []any{"x", busy}, "x⟲b.", ""},
-		{"a refused key", []any{badKeyIs}, "b.", ""},
+		{"a refused key", []any{errBadKey}, "b.", ""},
 		{"an empty answer", []any{done}, "b.", ""},
 		{"too long a context is the run's", []any{&agentcore.Error{Class: agentcore.ErrContextOverflow}}, "", agentcore.ErrContextOverflow},
 		{"a refusal stays one", []any{&agentcore.Error{Class: agentcore.ErrRefused}}, "", agentcore.ErrRefused},

@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"slices"
 	"sync"
 
 	"clawbot/agentcore"
@@ -58,7 +59,7 @@ func (s *Segments) Get(m *agentcore.Message, variant uint32, encode func(dst []b
 	s.encoded++
 	s.mu.Unlock()
 	seg = encode(nil)
-	seg = seg[:len(seg):len(seg)]
+	seg = slices.Clip(seg)
 	s.mu.Lock()
 	s.put(key, seg)
 	s.mu.Unlock()

@@ -68,7 +68,7 @@ func (s *SSE) Next() (Event, error) {
 	for {
 		line, err := s.line()
 		if err != nil {
-			if err == io.EOF && s.has && len(s.data) > 0 {
+			if errors.Is(err, io.EOF) && s.has && len(s.data) > 0 {
 				s.has = false
 				return Event{Name: s.name, Data: s.data}, nil
 			}
@@ -155,7 +155,7 @@ func (s *SSE) line() ([]byte, error) {
 		}
 		s.scanned = s.end
 		if s.err != nil {
-			if s.err == io.EOF && s.pos < s.end {
+			if errors.Is(s.err, io.EOF) && s.pos < s.end {
 				line := s.buf[s.pos:s.end]
 				s.pos = s.end
 				return s.first(line), nil

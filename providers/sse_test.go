@@ -47,7 +47,7 @@ func TestEventsAreReadHoweverTheirLinesEnd(t *testing.T) {
 			"half reads": iotest.HalfReader, "end with the data": iotest.DataErrReader,
 		} {
 			got, err := events(wrap(strings.NewReader(c.in)), 0)
-			if strings.Join(got, "|") != c.want || err != io.EOF {
+			if strings.Join(got, "|") != c.want || !errors.Is(err, io.EOF) {
 				t.Errorf("%q read %s: %q, %v; want %q", c.in, name, got, err, c.want)
 			}
 		}
@@ -66,7 +66,7 @@ func TestAnEventIsThereBeforeTheLineFeedThatMayFollow(t *testing.T) {
 func TestALongEventIsReadWholeAndATooLongOneRefused(t *testing.T) {
 	long := strings.Repeat("x", 300<<10)
 	for _, in := range []string{"data: " + long + "\n\n", "data: a\ndata: " + long + "\n\n"} {
-		if got, err := events(strings.NewReader(in), 1<<20); len(got) != 1 || err != io.EOF || !strings.HasSuffix(got[0], long) {
+		if got, err := events(strings.NewReader(in), 1<<20); len(got) != 1 || !errors.Is(err, io.EOF) || !strings.HasSuffix(got[0], long) {
 			t.Errorf("%d events, %v", len(got), err)
 		}
 	}
@@ -91,11 +91,11 @@ func (r repeat) Read(p []byte) (int, error) {
 
 func TestABodyThatIsNoStreamIsKeptForTheError(t *testing.T) {
 	s := NewSSE(strings.NewReader(`{"error":{"message":"no"}}`), 0)
-	if _, err := s.Next(); err != io.EOF || !strings.Contains(string(s.Stray()), `"no"`) {
+	if _, err := s.Next(); !errors.Is(err, io.EOF) || !strings.Contains(string(s.Stray()), `"no"`) {
 		t.Errorf("%v, %q", err, s.Stray())
 	}
 	if s = NewSSE(strings.NewReader(strings.Repeat("junk\n", 1<<16)), 0); true {
-		if _, err := s.Next(); err != io.EOF || len(s.Stray()) > 2*maxStray {
+		if _, err := s.Next(); !errors.Is(err, io.EOF) || len(s.Stray()) > 2*maxStray {
 			t.Errorf("%v, %d bytes kept", err, len(s.Stray()))
 		}
 	}
@@ -107,11 +107,11 @@ func FuzzSSE(f *testing.F) {
 	f.Add([]byte("\xef\xbb\xbfdata: {}\ndata: 1\n\n"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		want, err := events(bytes.NewReader(in), 0)
-		if err != io.EOF {
+		if !errors.Is(err, io.EOF) {
 			t.Fatal(err)
 		}
 		got, err := events(iotest.OneByteReader(bytes.NewReader(in)), 0)
-		if err != io.EOF || strings.Join(got, "\x00") != strings.Join(want, "\x00") {
+		if !errors.Is(err, io.EOF) || strings.Join(got, "\x00") != strings.Join(want, "\x00") {
 			t.Errorf("%q a byte at a time: %q, %v; at once: %q", in, got, err, want)
 		}
 	})

@@ -3,6 +3,7 @@ package providers
 import (
 	"bytes"
 	"hash/fnv"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -95,9 +96,8 @@ const maxToolLists = 16
 func (c *ToolCache) Get(tools []agentcore.ToolSpec, encode func([]agentcore.ToolSpec) []byte) []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for i := len(c.entries) - 1; i >= 0; i-- {
-		if sameTools(c.entries[i].tools, tools) {
-			e := c.entries[i]
+	for i, e := range slices.Backward(c.entries) {
+		if sameTools(e.tools, tools) {
 			copy(c.entries[i:], c.entries[i+1:])
 			c.entries[len(c.entries)-1] = e
 			return e.encoded

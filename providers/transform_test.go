@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,7 +37,7 @@ func transcript(notation string) []*agentcore.Message {
 			m.Role, m.ToolCallID = agentcore.RoleToolResult, word[1:2]
 		case 'a':
 			m.Role, m.Stop = agentcore.RoleAssistant, agentcore.StopEnd
-			for _, id := range strings.Split(word[1:], ",") {
+			for id := range strings.SplitSeq(word[1:], ",") {
 				if id != "" {
 					m.Content = append(m.Content, agentcore.ToolCall{ID: id, Name: "f", Arguments: json.RawMessage(`{}`)})
 					m.Stop = agentcore.StopToolUse
@@ -54,7 +55,7 @@ func transcript(notation string) []*agentcore.Message {
 func notation(steps []Step) string {
 	var out []string
 	for _, s := range steps {
-		word := ""
+		var word string
 		switch {
 		case s.Role == agentcore.RoleToolResult && s.Message == nil:
 			word = "?" + s.Call.ID
@@ -132,7 +133,7 @@ func TestAnyTranscriptBecomesValidAndKeepsItsPrefix(t *testing.T) {
 			t.Fatalf("%v: calls without results at the end: %s", all, notation(steps))
 		}
 		// What follows a user's message changes nothing before it.
-		longer := notation(Transform(append(messages[:len(messages):len(messages)], transcript("u a u")...), me))
+		longer := notation(Transform(append(slices.Clip(messages), transcript("u a u")...), me))
 		if !strings.HasPrefix(longer, notation(steps)) {
 			t.Fatalf("%v: %s became %s", all, notation(steps), longer)
 		}

@@ -299,8 +299,7 @@ func proxyRefused(err error) bool {
 
 // root returns err without the method and URL that net/http puts before it.
 func root(err error) string {
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
 	}
 	return err.Error()

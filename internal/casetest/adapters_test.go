@@ -14,7 +14,7 @@ import (
 type wireModel interface {
 	agentcore.Model
 	agentcore.Describer
-	Request(*agentcore.Request) providers.Body
+	Request(req *agentcore.Request) providers.Body
 }
 
 // adapters are the wire formats by the name that cases give them.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"strconv"
 	"strings"
@@ -139,9 +140,7 @@ func invariants() map[string]func(body any, want invariant) string {
 		},
 	}
 	for _, more := range []map[string]func(any, invariant) string{anthropicInvariants, openaiInvariants} {
-		for op, check := range more {
-			all[op] = check
-		}
+		maps.Copy(all, more)
 	}
 	return all
 }
@@ -169,7 +168,7 @@ func checkInvariants(t *testing.T, c Case, raw []byte) {
 
 // at follows a path of keys and (negative) indexes.
 func at(v any, path string) any {
-	for _, segment := range strings.Split(path, ".") {
+	for segment := range strings.SplitSeq(path, ".") {
 		switch node := v.(type) {
 		case map[string]any:
 			v = node[segment]

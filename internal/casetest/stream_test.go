@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -95,7 +96,7 @@ func serveStream(t *testing.T, c Case, deliver string, tools []agentcore.ToolSpe
 	next := 0
 	for ev, err := range model.Stream(ctx, req) {
 		if err != nil {
-			failure, ok := err.(*agentcore.Error)
+			failure, ok := errors.AsType[*agentcore.Error](err)
 			if !ok {
 				t.Fatalf("the error is a %T, not an *agentcore.Error: %v", err, err)
 			}

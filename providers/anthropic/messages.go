@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"slices"
 	"strings"
 
 	"clawbot/agentcore"
@@ -81,8 +82,8 @@ func opening(before, next agentcore.Role) []byte {
 // the system prompt's and the tools' that makes the four that are allowed.
 func (m *Model) marked(steps []providers.Step) (last, previous int) {
 	last, previous = -1, -1
-	for i := len(steps) - 1; i >= 0; i-- {
-		if steps[i].Role == agentcore.RoleAssistant {
+	for i, s := range slices.Backward(steps) {
+		if s.Role == agentcore.RoleAssistant {
 			continue
 		}
 		if last < 0 {

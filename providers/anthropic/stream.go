@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 
 	"clawbot/agentcore"
@@ -55,7 +56,7 @@ type delta struct {
 func (d *decoder) run(answer *providers.Answer) {
 	for !d.out.Over() {
 		ev, err := answer.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			d.out.Fail(d.model.client.Ended("before message_stop"))
 			return
 		}
@@ -128,7 +129,7 @@ func parse(data []byte) (event, error) {
 	for d.Object(); d.Key(&key); {
 		switch string(key) {
 		case "type":
-			ev.kind = []byte(unquote(&d))
+			ev.kind = unquote(&d)
 		case "index":
 			ev.index = d.Int()
 		case "delta":

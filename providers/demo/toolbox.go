@@ -3,6 +3,7 @@ package demo
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"clawbot/agentcore"
 )
@@ -55,16 +56,12 @@ func (t toolbox) missing(tool string) step {
 }
 
 func list(words []string) string {
-	out := ""
+	quoted := make([]string, len(words))
 	for i, w := range words {
-		switch {
-		case i == 0:
-		case i == len(words)-1:
-			out += " and "
-		default:
-			out += ", "
-		}
-		out += "`" + w + "`"
+		quoted[i] = "`" + w + "`"
 	}
-	return out
+	if n := len(quoted) - 1; n > 0 {
+		return strings.Join(quoted[:n], ", ") + " and " + quoted[n]
+	}
+	return strings.Join(quoted, "")
 }

@@ -146,10 +146,11 @@ func recall(_ []string, _ string, before []string) func([][]outcome, toolbox) st
 			return said("This is the first thing you say in this conversation.")
 		}
 		from := max(0, len(before)-5)
-		out := "In this conversation you said, the latest last:\n"
+		var out strings.Builder
+		out.WriteString("In this conversation you said, the latest last:\n")
 		for _, text := range before[from:] {
-			out += "\n- " + quote(text)
+			out.WriteString("\n- " + quote(text))
 		}
-		return said(out)
+		return said(out.String())
 	}
 }

@@ -200,18 +200,18 @@ func readPart(p *providers.Decoder) (text, thought string) {
 
 func readDetails(p *providers.Decoder) string {
 	var key []byte
-	out := ""
+	var out strings.Builder
 	for p.Array(); p.More(); {
 		for p.Object(); p.Key(&key); {
 			switch string(key) {
 			case "text", "summary":
-				out += p.String()
+				out.WriteString(p.String())
 			default:
 				p.Skip()
 			}
 		}
 	}
-	return out
+	return out.String()
 }
 
 func (d *chatDecoder) add(dl *delta) {

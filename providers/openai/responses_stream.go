@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"slices"
 
 	"clawbot/agentcore"
 	"clawbot/providers"
@@ -163,8 +164,8 @@ func (d *responsesDecoder) other(ev *event, data []byte) bool {
 
 // at returns the item at a place in the output, beginning it if it is new.
 func (d *responsesDecoder) at(kind agentcore.StreamEventType, output, part int64) *item {
-	for i := len(d.items) - 1; i >= 0; i-- {
-		if t := d.items[i]; t.output == output && t.part == part && t.kind == kind {
+	for _, t := range slices.Backward(d.items) {
+		if t.output == output && t.part == part && t.kind == kind {
 			return t
 		}
 	}

@@ -17,7 +17,7 @@ func Any(t *testing.T, f Format, body []byte) {
 	m := f.build(t, cfg)
 	req := question()
 	req.Tools = weatherTool()
-	got := ask(t, t.Context(), m, req)
+	got := ask(t.Context(), t, m, req)
 	for _, b := range got.message.Content {
 		switch b := b.(type) {
 		case agentcore.Text:
@@ -37,7 +37,7 @@ func Any(t *testing.T, f Format, body []byte) {
 	next := *req
 	got.message.ID = "a1"
 	next.Messages = append(next.Messages, got.message, userMessage("u2", "go on"))
-	ask(t, t.Context(), m, &next)
+	ask(t.Context(), t, m, &next)
 }
 
 func valid(t *testing.T, s string) {

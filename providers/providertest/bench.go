@@ -52,7 +52,7 @@ type canned []byte
 
 func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
 	_, _ = io.Copy(io.Discard, r.Body)
-	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}},
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}},
 		Body: io.NopCloser(bytes.NewReader(c)), Request: r}, nil
 }
 

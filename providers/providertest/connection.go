@@ -18,7 +18,7 @@ func connection(t *testing.T, f Format) {
 		s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { stream(w, f.Stream(good)) })
 		m := f.build(t, f.config(s.URL))
 		for range 5 {
-			if got := ask(t, t.Context(), m, question()); got.err != nil {
+			if got := ask(t.Context(), t, m, question()); got.err != nil {
 				t.Fatal(got.err)
 			}
 		}
@@ -34,7 +34,10 @@ func connection(t *testing.T, f Format) {
 			<-r.Context().Done()
 			close(gone)
 		})
-		for range f.build(t, f.config(s.URL)).Stream(t.Context(), question()) {
+		for _, err := range f.build(t, f.config(s.URL)).Stream(t.Context(), question()) {
+			if err != nil {
+				t.Error(err)
+			}
 			break
 		}
 		<-gone
@@ -43,7 +46,7 @@ func connection(t *testing.T, f Format) {
 		s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { stream(w, f.Stream(good)) })
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if got := ask(t, ctx, f.build(t, f.config(s.URL)), question()); got.err == nil || got.err.Class != agentcore.ErrAborted {
+		if got := ask(ctx, t, f.build(t, f.config(s.URL)), question()); got.err == nil || got.err.Class != agentcore.ErrAborted {
 			t.Errorf("%+v", got.err)
 		}
 		if s.body(0) != "" {
@@ -60,7 +63,7 @@ func connection(t *testing.T, f Format) {
 			})
 			cfg := f.config(s.URL)
 			cfg.IdleTimeout = 30 * time.Millisecond
-			got := ask(t, t.Context(), f.build(t, cfg), question())
+			got := ask(t.Context(), t, f.build(t, cfg), question())
 			if got.err == nil || got.err.Class != agentcore.ErrNetwork || !got.err.Retryable || !strings.Contains(got.err.Error(), "idle_timeout") {
 				t.Errorf("%+v", got.err)
 			}
@@ -73,7 +76,7 @@ func connection(t *testing.T, f Format) {
 		}
 		url := "http://" + l.Addr().String()
 		_ = l.Close()
-		got := ask(t, t.Context(), f.build(t, f.config(url)), question())
+		got := ask(t.Context(), t, f.build(t, f.config(url)), question())
 		if got.err == nil || got.err.Class != agentcore.ErrNetwork || !got.err.Retryable || !strings.Contains(got.err.Error(), "providers.acme.base_url") {
 			t.Errorf("%+v", got.err)
 		}
@@ -92,7 +95,7 @@ func connection(t *testing.T, f Format) {
 		cfg.APIKeys = []string{testKey, " second-key\n"}
 		m := f.build(t, cfg)
 		for range 2 {
-			if got := ask(t, t.Context(), m, question()); got.err != nil {
+			if got := ask(t.Context(), t, m, question()); got.err != nil {
 				t.Fatal(got.err)
 			}
 		}

@@ -60,7 +60,7 @@ func conversation(t *testing.T, f Format) {
 		})
 		req := &agentcore.Request{Tools: weatherTool(), Messages: []*agentcore.Message{userMessage("d1", "one"), assistantCall("d2", "call00000"),
 			{ID: "d3", Role: agentcore.RoleToolResult, ToolCallID: "call00000", Content: []agentcore.Block{agentcore.Text{Text: "r"}}}}}
-		got := ask(t, t.Context(), f.build(t, f.config(s.URL)), req)
+		got := ask(t.Context(), t, f.build(t, f.config(s.URL)), req)
 		if calls := got.message.ToolCalls(); len(calls) != 1 || calls[0].ID == "call00000" || calls[0].ID == "" {
 			t.Errorf("%+v, %v", calls, got.err)
 		}
@@ -113,7 +113,7 @@ func resume(t *testing.T, f Format) {
 	m := f.build(t, f.config(s.URL))
 	req := question()
 	req.System, req.Tools = "Be brief.", weatherTool()
-	got := ask(t, t.Context(), m, req)
+	got := ask(t.Context(), t, m, req)
 	if got.err != nil {
 		t.Fatal(got.err)
 	}
@@ -129,7 +129,7 @@ func resume(t *testing.T, f Format) {
 		}
 		next.Messages = append(next.Messages, r)
 	}
-	if got := ask(t, t.Context(), m, &next); got.err != nil || got.message.Text() != "Both are fine." {
+	if got := ask(t.Context(), t, m, &next); got.err != nil || got.message.Text() != "Both are fine." {
 		t.Fatalf("%q, %v", got.message.Text(), got.err)
 	}
 	body := s.body(1)

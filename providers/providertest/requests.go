@@ -21,7 +21,7 @@ func requests(t *testing.T, f Format) {
 	// send returns the body that the messages are sent as.
 	send := func(t *testing.T, messages ...*agentcore.Message) string {
 		t.Helper()
-		if got := ask(t, t.Context(), m, &agentcore.Request{Messages: messages, Tools: weatherTool()}); got.err != nil {
+		if got := ask(t.Context(), t, m, &agentcore.Request{Messages: messages, Tools: weatherTool()}); got.err != nil {
 			t.Fatal(got.err)
 		}
 		body := s.body(n)
@@ -116,12 +116,12 @@ func renamed(t *testing.T, f Format) {
 	m := f.build(t, f.config(s.URL))
 	req := question()
 	req.Tools = tools
-	ask(t, t.Context(), m, req)
+	ask(t.Context(), t, m, req)
 	wire = nameIn(s.body(0))
 	if wire == "" || wire == name {
 		t.Fatalf("the tool is called %q in %s", wire, s.body(0))
 	}
-	got := ask(t, t.Context(), m, req)
+	got := ask(t.Context(), t, m, req)
 	if calls := got.message.ToolCalls(); len(calls) != 1 || calls[0].Name != name {
 		t.Errorf("the call of %q became %+v (%v)", wire, calls, got.err)
 	}

@@ -14,7 +14,6 @@ type server struct {
 	*httptest.Server
 	mu     sync.Mutex
 	bodies []string
-	heads  []http.Header
 	conns  map[string]bool
 }
 
@@ -29,7 +28,6 @@ func serve(t testing.TB, answer func(w http.ResponseWriter, r *http.Request, n i
 		s.mu.Lock()
 		n := len(s.bodies)
 		s.bodies = append(s.bodies, string(body))
-		s.heads = append(s.heads, r.Header.Clone())
 		s.conns[r.RemoteAddr] = true
 		s.mu.Unlock()
 		answer(w, r, n)
@@ -46,15 +44,6 @@ func (s *server) body(n int) string {
 		return ""
 	}
 	return s.bodies[n]
-}
-
-func (s *server) head(n int) http.Header {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if n >= len(s.heads) {
-		return http.Header{}
-	}
-	return s.heads[n]
 }
 
 func (s *server) connections() int {

@@ -2,6 +2,7 @@ package providertest
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -25,7 +26,7 @@ type outcome struct {
 }
 
 // ask makes one call and checks what must hold of every stream.
-func ask(t testing.TB, ctx context.Context, m agentcore.Model, req *agentcore.Request) outcome {
+func ask(ctx context.Context, t testing.TB, m agentcore.Model, req *agentcore.Request) outcome {
 	t.Helper()
 	var a agentcore.Assembler
 	var out outcome
@@ -35,7 +36,7 @@ func ask(t testing.TB, ctx context.Context, m agentcore.Model, req *agentcore.Re
 		case out.message != nil || out.err != nil:
 			t.Fatal("something follows the end of the stream")
 		case err != nil:
-			failure, ok := err.(*agentcore.Error)
+			failure, ok := errors.AsType[*agentcore.Error](err)
 			if !ok {
 				t.Fatalf("the error is a %T, not an *agentcore.Error: %v", err, err)
 			}
@@ -86,5 +87,5 @@ func (f Format) play(t *testing.T, answer Answer) outcome {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { stream(w, f.Stream(answer)) })
 	req := question()
 	req.Tools = weatherTool()
-	return ask(t, t.Context(), f.build(t, f.config(s.URL)), req)
+	return ask(t.Context(), t, f.build(t, f.config(s.URL)), req)
 }

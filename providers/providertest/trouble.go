@@ -39,7 +39,7 @@ func trouble(t *testing.T, f Format) {
 		{"overload", status(529, "", "", f.Error("Overloaded")), agentcore.ErrOverloaded, true, []string{"529"}},
 		{"a gateway's page", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
-			w.WriteHeader(502)
+			w.WriteHeader(http.StatusBadGateway)
 			_, _ = io.WriteString(w, "<html><head><title>502 Bad Gateway</title></head><body>"+strings.Repeat("x", 1<<20)+"</body></html>")
 		}, agentcore.ErrOverloaded, true, []string{"502 Bad Gateway"}},
 		{"too long a request", status(400, "", "", f.Error("prompt is too long: 209353 tokens > 199999 maximum")), agentcore.ErrContextOverflow, false, nil},
@@ -117,7 +117,7 @@ func trouble(t *testing.T, f Format) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := serve(t, func(w http.ResponseWriter, r *http.Request, _ int) { c.answer(w, r) })
-			got := ask(t, t.Context(), f.build(t, f.config(s.URL)), question())
+			got := ask(t.Context(), t, f.build(t, f.config(s.URL)), question())
 			if c.class == "" {
 				if got.err != nil || got.message.Text() != "fine" {
 					t.Errorf("%q, %v", got.message.Text(), got.err)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"clawbot/agentcore"
@@ -72,7 +73,7 @@ func (f Format) playWeather(t *testing.T, dir string, piece int) {
 	var open []agentcore.ToolCall
 	for n, turn := range w.Turns {
 		req.Messages = append(req.Messages, turn.messages(n, open)...)
-		got := ask(t, t.Context(), m, req)
+		got := ask(t.Context(), t, m, req)
 		if got.err != nil {
 			t.Fatal(got.err)
 		}
@@ -80,7 +81,7 @@ func (f Format) playWeather(t *testing.T, dir string, piece int) {
 		sameRequest(t, filepath.Join(own, fmt.Sprintf("%d.request.json", n+1)), s.body(n))
 		got.message.ID = fmt.Sprint("a", n)
 		open = got.message.ToolCalls()
-		req.Messages = append(req.Messages[:len(req.Messages):len(req.Messages)], got.message)
+		req.Messages = append(slices.Clip(req.Messages), got.message)
 	}
 }
 
@@ -112,7 +113,7 @@ func (turn weatherTurn) check(t *testing.T, n int, m *agentcore.Message) {
 func sameRequest(t *testing.T, file, body string) {
 	t.Helper()
 	if os.Getenv("UPDATE_WEATHER") != "" {
-		if err := os.WriteFile(file, []byte(body), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(body), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
