@@ -1,4 +1,4 @@
--- Writes entries at a position. ARGV from 4 on are pairs: the time, or 0 for
+-- Writes entries at a position. ARGV from 4 on are pairs: the time, or - for
 -- now, and the rest of the item.
 local sid, token, first = unpack(ARGV, 1, 3)
 first = tonumber(first)
@@ -12,7 +12,7 @@ local t = now()
 local items = {}
 for i = 1, n do
   local at = ARGV[2 + 2 * i]
-  if at == '0' then at = int(t) .. '000' end
+  if at == '-' then at = int(t) .. '000' end
   items[i] = '1 ' .. at .. ' ' .. ARGV[3 + 2 * i]
 end
 if n == 0 then return n end

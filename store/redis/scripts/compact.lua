@@ -7,7 +7,7 @@ local tail = redis.call('LLEN', LOG)
 local taken, why = place(first, 1, tail)
 if why then return fail(why) end
 local t = now()
-if at == '0' then at = int(t) .. '000' end
+if at == '-' then at = int(t) .. '000' end
 item = '1 ' .. at .. ' ' .. item
 if taken then
   local has, new = entry(redis.call('LINDEX', LOG, int(first))), entry(item)

@@ -27,7 +27,7 @@ end
 
 if redis.call('EXISTS', OPEN) == 1 then return fail(OPENCALL) end
 local out, quiet, last = {}, 0, -1
-if max > 0 then last = max - 1 end
+if max > 0 then last = int(math.min(max, 2 ^ 40) - 1) end
 for _, item in ipairs(redis.call('LRANGE', IN, 0, last)) do
   local it = message(item)
   if not it then return fail(NEWER) end

@@ -1,5 +1,5 @@
 -- Adds an amount to every counter or to none. KEYS: the reservation, the last
--- window's number, then the counters; ARGV from 4 on are triples: name, limit,
+-- window's number, then the counters; ARGV from 3 on are triples: name, limit,
 -- window in microseconds.
 local amount, remember = tonumber(ARGV[1]), tonumber(ARGV[2])
 local t = now()
