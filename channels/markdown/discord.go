@@ -127,13 +127,24 @@ func (d *commonmark) heading(w *walker, level int, content func()) {
 	w.styledBy(bold, content)
 }
 
+// markedURL encodes what would end a link's destination.
+var markedURL = strings.NewReplacer("(", "%28", ")", "%29", " ", "%20", "<", "%3C", ">", "%3E")
+
 func (d *commonmark) link(w *walker, url string, label func()) {
 	w.raw("[")
 	label()
-	w.raw("](" + strings.NewReplacer("(", "%28", ")", "%29", " ", "%20", "<", "%3C", ">", "%3E").Replace(url) + ")")
+	w.raw("](" + markedURL.Replace(url) + ")")
 }
 
-func (d *commonmark) bare(w *walker, url string)      { w.raw(url) }
+// bare writes a URL as it is, with an @ that would ping encoded.
+func (d *commonmark) bare(w *walker, url string) {
+	if inert := d.inert(w.before(), url); inert == url || !strings.Contains(url, "://") {
+		w.raw(inert)
+		return
+	}
+	w.raw(strings.ReplaceAll(url, "@", "%40"))
+}
+
 func (d *commonmark) quote(w *walker, content func()) { w.quoted(content) }
 func (d *commonmark) rule(w *walker)                  { w.raw("———") }
 func (d *commonmark) bullet() string                  { return "- " }

@@ -13,7 +13,7 @@ var (
 	discordMention  = regexp.MustCompile(`(?i)@everyone|@here|<@[!&]?\d+>`)
 	slackMention    = regexp.MustCompile(`<[!@#]`)
 	slackName       = regexp.MustCompile(`(^|[^\w])@(channel|here|everyone)`)
-	telegramMention = regexp.MustCompile(`(^|[^\pL\pN_.\-])@[A-Za-z]\w{2,}`)
+	telegramMention = regexp.MustCompile(`(^|[^\w])@[A-Za-z]\w{2,}`)
 	discordCode     = regexp.MustCompile("(?s)```.*?```|`+[^`]*`+")
 )
 
@@ -29,7 +29,9 @@ func TestAttack54ModelOutputPingsNobody(t *testing.T) {
 }
 
 func checkInert(t interface{ Fatalf(string, ...any) }, src string) {
-	noCode := func(s string) string { return discordCode.ReplaceAllString(strings.ReplaceAll(s, "\\`", "'"), "` `") }
+	noCode := func(s string) string {
+		return discordCode.ReplaceAllString(strings.NewReplacer("\\`", "'", "%60", "'").Replace(s), "` `")
+	}
 	if out := noCode(Discord(src)); discordMention.MatchString(out) {
 		t.Fatalf("discord: %q gives %q", src, out)
 	}

@@ -108,7 +108,7 @@ func (r *inlineScan) destination(s string, begin, i int) int {
 		return i
 	}
 	depth := 0
-	for j := i; j < len(s); j++ {
+	for j := i; j < min(len(s), i+2*maxURL); j++ {
 		switch s[j] {
 		case '\\':
 			j++
@@ -132,13 +132,15 @@ func (r *inlineScan) destination(s string, begin, i int) int {
 			}
 		}
 	}
-	r.hold(begin)
-	return len(s)
+	if len(s)-i < 2*maxURL {
+		r.hold(begin)
+	}
+	return i
 }
 
 // angle reads an autolink or a tag.
 func (r *inlineScan) angle(s string, i int) int {
-	for j := i + 1; j < len(s); j++ {
+	for j := i + 1; j < min(len(s), i+maxURL); j++ {
 		switch s[j] {
 		case '>':
 			r.spans = append(r.spans, inlineSpan{start: i, end: j + 1})
@@ -147,7 +149,9 @@ func (r *inlineScan) angle(s string, i int) int {
 			return i + 1
 		}
 	}
-	r.hold(i)
+	if len(s)-i < maxURL {
+		r.hold(i)
+	}
 	return i + 1
 }
 

@@ -51,7 +51,7 @@ func slackLiteral(before rune, s string) string {
 				b.WriteString(zeroWidth)
 			}
 		case '@':
-			if !isWord(prev) && (last || isWord(next)) {
+			if !addressed(prev) && (last || isWord(next)) {
 				b.WriteString(zeroWidth)
 			}
 		}
@@ -100,18 +100,16 @@ func (d *slackMrkdwn) heading(w *walker, _ int, content func()) {
 }
 
 func (d *slackMrkdwn) link(w *walker, url string, label func()) {
-	w.raw("<" + slackURL(url) + "|")
+	w.raw("<" + slackURLEscape.Replace(url) + "|")
 	label()
 	w.raw(">")
 }
 
-func slackURL(url string) string {
-	return strings.NewReplacer("&", "&amp;", "<", "%3C", ">", "%3E", "|", "%7C", " ", "%20").Replace(url)
-}
+var slackURLEscape = strings.NewReplacer("&", "&amp;", "<", "%3C", ">", "%3E", "|", "%7C", " ", "%20")
 
 func (d *slackMrkdwn) bare(w *walker, url string) {
 	if strings.Contains(url, "://") && !strings.ContainsAny(url, " \n") {
-		w.raw("<" + slackURL(url) + ">")
+		w.raw("<" + slackURLEscape.Replace(url) + ">")
 		return
 	}
 	d.text(w, url)
@@ -130,7 +128,7 @@ func slackInert(before rune, s string) string {
 		b.WriteRune(r)
 		next, size := utf8.DecodeRuneInString(s[i+utf8.RuneLen(r):])
 		if r == '<' && (size == 0 || strings.ContainsRune("@!#", next) || unicode.IsLetter(next)) ||
-			r == '@' && !isWord(prev) && (size == 0 || isWord(next)) {
+			r == '@' && !addressed(prev) && (size == 0 || isWord(next)) {
 			b.WriteString(zeroWidth)
 		}
 		prev = r

@@ -81,14 +81,16 @@ func (s *splitter) next(src string, from resume) Chunk {
 			return Chunk{End: len(src)}
 		}
 		text := finish(v.text, "")
-		size := s.measure(text)
-		if size <= s.limit {
-			if !whole {
-				continue
+		size := UTF16Len(text)
+		if whole {
+			if size = s.measure(text); size <= s.limit {
+				return Chunk{Text: text, End: len(src)}
 			}
-			return Chunk{Text: text, End: len(src)}
 		}
-		c, ok := s.search(v, size)
+		c, filled, ok := s.search(v, size)
+		if !whole && filled < s.limit/2 && c.at > len(v.text)/2 {
+			continue // much of the source is not shown: there is room for more
+		}
 		if !ok && from.prefix != "" {
 			return s.next(src, resume{path: from.path, inLine: from.inLine})
 		}
@@ -126,9 +128,10 @@ func (s *splitter) fit(v *view, c cut) (size int, ok bool) {
 	return size, size <= s.limit
 }
 
-// search finds the cut of v, whose measure is size. ok is false if only
-// something that is over the limit was found.
-func (s *splitter) search(v *view, size int) (cut, bool) {
+// search finds the cut of v, whose measure is about size, and how full it makes
+// the chunk at most. ok is false if only something that is over the limit was
+// found.
+func (s *splitter) search(v *view, size int) (c cut, filled int, ok bool) {
 	o := newOutline(v.text)
 	cuts := o.cuts
 	for len(cuts) > 0 && Blank(v.text[min(v.prefix, cuts[0].at):cuts[0].at]) {
@@ -136,7 +139,7 @@ func (s *splitter) search(v *view, size int) (cut, bool) {
 	}
 	i, filled := s.last(v, listed(cuts), size)
 	if i >= 0 && filled >= s.limit/3 {
-		return s.best(v, listed(cuts), i), true
+		return s.best(v, listed(cuts), i), filled, true
 	}
 	begin, end := v.prefix, len(v.text)
 	if i >= 0 {
@@ -145,13 +148,14 @@ func (s *splitter) search(v *view, size int) (cut, bool) {
 	if i+1 < len(cuts) {
 		end = cuts[i+1].at
 	}
-	if c, ok := s.within(v, o, begin, end, size); ok {
-		return c, true
+	if c, filled, ok := s.within(v, o, begin, end, size); ok {
+		return c, filled, true
 	}
 	if i >= 0 {
-		return s.best(v, listed(cuts), i), true
+		return s.best(v, listed(cuts), i), filled, true
 	}
-	return s.smallest(v, o)
+	c, ok = s.smallest(v, o)
+	return c, s.limit, ok
 }
 
 // candidates are places to cut, in order.
@@ -227,7 +231,7 @@ func (s *splitter) best(v *view, cs candidates, last int) cut {
 
 // within cuts a block between two offsets: after a sentence, a word or a
 // grapheme.
-func (s *splitter) within(v *view, o *outline, begin, end, size int) (cut, bool) {
+func (s *splitter) within(v *view, o *outline, begin, end, size int) (c cut, filled int, ok bool) {
 	l, to, spans := o.leafAt(begin)
 	reach := (s.limit*len(v.text)/max(size, 1))*3/2 + 64
 	all, free := graphemes(v.text, begin, min(end, to, begin+reach), l, spans)
@@ -244,11 +248,11 @@ func (s *splitter) within(v *view, o *outline, begin, end, size int) (cut, bool)
 			rank: func(i int) int { return boundary(v.text, way.bounds[i]) },
 			cut:  func(i int) cut { return l.innerCut(way.bounds[i], spans, way.bare) },
 		}
-		if i, _ := s.last(v, cs, size); i >= 0 {
-			return s.best(v, cs, i), true
+		if i, filled := s.last(v, cs, size); i >= 0 {
+			return s.best(v, cs, i), filled, true
 		}
 	}
-	return cut{}, false
+	return cut{}, 0, false
 }
 
 // smallest cuts anywhere between graphemes or, if a single one is too long,

@@ -222,6 +222,9 @@ func toUTF16(text string, spans []span) []Entity {
 // zeroWidth keeps a platform from seeing a mention without showing anything.
 const zeroWidth = "\u200b"
 
+// addressed reports that an @ after prev is an e-mail address's.
+func addressed(prev rune) bool { return prev < utf8.RuneSelf && isWord(prev) }
+
 // inertAt makes @names in s inert; prev is the character before s. Addresses such
 // as a@b.example stay.
 func inertAt(prev rune, s string) string {
@@ -231,7 +234,7 @@ func inertAt(prev rune, s string) string {
 	var b strings.Builder
 	for i, r := range s {
 		b.WriteRune(r)
-		if r == '@' && !isWord(prev) && prev != '.' && prev != '-' {
+		if r == '@' && !addressed(prev) {
 			next, _ := utf8.DecodeRuneInString(s[i+1:])
 			if i+1 == len(s) || isWord(next) {
 				b.WriteString(zeroWidth)
