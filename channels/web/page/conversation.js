@@ -22,7 +22,7 @@ export class Conversation {
     this.first = 0; // position of the oldest entry that is shown
     this.next = 0; // position after the newest
     this.run = null;
-    this.pending = outbox.load(id);
+    this.pending = outbox.load(id).map((m) => ({ ...m, sent: m.at }));
     this.queue = []; // events that came before the transcript
     this.seen = new Set(); // ids of people's messages that are shown
     this.ready = false;
