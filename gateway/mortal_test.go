@@ -24,8 +24,9 @@ type process struct {
 	dieOn string // the same, by the name of the call
 	after bool
 	// lose is the number of the call whose answer alone is lost.
-	lose int
-	log  []string
+	lose   int
+	loseOn string // the same, by the name of the first such call
+	log    []string
 }
 
 func (p *process) kill() {
@@ -54,7 +55,10 @@ func (p *process) call(op string, fn func() error) error {
 	if dies {
 		p.dead = true
 	}
-	loses := n == p.lose
+	loses := n == p.lose || op == p.loseOn
+	if op == p.loseOn {
+		p.loseOn = ""
+	}
 	p.mu.Unlock()
 	if dies && !p.after {
 		return errDead
@@ -187,4 +191,11 @@ func (c *mortalChat) Edit(ctx context.Context, to channels.Target, id string, ou
 		return errDead
 	}
 	return c.chat.Edit(ctx, to, id, out)
+}
+
+// heal ends the faults of a process that lives.
+func (p *process) heal() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lose, p.dieAt, p.dieOn = 0, 0, ""
 }

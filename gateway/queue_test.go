@@ -152,10 +152,15 @@ func TestAMessageSentTheMomentAFinalAppearsIsAnswered(t *testing.T) {
 				c, s, m := newChat("chat"), newStore(t), &script{otherwise: echo}
 				eager := &eagerChat{chat: c, left: rounds}
 				b := start(t, Config{Store: s, Channels: []channels.Channel{eager}, Model: m, Queue: Queue{Mode: mode}})
+				began := time.Now()
 				c.send(t, direct(sess, "first", "m"))
 				settled(t, b)
 				eager.wg.Wait()
 				settled(t, b)
+				// On the fake clock: nobody waited for the sweep to find a message.
+				if took := time.Since(began); took > time.Second {
+					t.Errorf("it took %v", took)
+				}
 				if n := len(c.texts()); n != rounds+1 {
 					t.Errorf("%d of %d messages answered", n, rounds+1)
 				}

@@ -104,6 +104,39 @@ func TestAProcessThatEndsHandsItsRunOff(t *testing.T) {
 	})
 }
 
+func TestAProcessThatEndsWhileTheModelThinksHandsTheMessageOff(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, &script{otherwise: echoAfter(time.Minute)})
+		b1, a := w.spawn(&process{})
+		if err := a.accept(direct(sess, "1", "work")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if err := b1.stop(); err != nil {
+			t.Fatal(err)
+		}
+		b2, _ := w.spawn(&process{})
+		time.Sleep(2 * time.Second)
+		settled(t, b2)
+		want(t, "posts", w.chat.texts(), []string{"re: work"})
+		want(t, "transcript", outline(t, w.store, sess), []string{"u work", "a re: work"})
+	})
+}
+
+func TestAFinalWhoseRecordingWasNotConfirmedIsStillDelivered(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, &script{otherwise: echo})
+		b, a := w.spawn(&process{loseOn: "append"})
+		if err := a.accept(direct(sess, "1", "work")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		settled(t, b)
+		want(t, "posts", w.chat.texts(), []string{"re: work"})
+		want(t, "transcript", outline(t, w.store, sess), []string{"u work", "a re: work"})
+	})
+}
+
 func TestAProcessThatEndsLetsARunFinishFirst(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, s := newChat("chat"), newStore(t)
