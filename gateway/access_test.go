@@ -1,11 +1,13 @@
 package gateway
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"clawbot/agentcore"
 	"clawbot/channels"
 )
 
@@ -90,7 +92,7 @@ func TestAClosedDoorSaysWhyOnce(t *testing.T) {
 
 func TestWhatWasSaidInARoomGoesAlongAsMarkedBackground(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c, s, m := newChat("chat"), newStore(t), &script{otherwise: func(*reqT) step { return say("ok") }}
+		c, s, m := newChat("chat"), newStore(t), &script{otherwise: func(*agentcore.Request) step { return say("ok") }}
 		b := start(t, Config{Store: s, Channels: []channels.Channel{c}, Model: m})
 		for i := range 40 {
 			c.send(t, inRoom(fmt.Sprint(i), "8", fmt.Sprintf("chatter %d", i), false))
@@ -136,7 +138,7 @@ func TestARunHasTheRightsOfTheLeastOfItsCompany(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, s := newChat("chat"), newStore(t)
 		ran := 0
-		owners := ownersOnly{tool("exec", func(ctx _ctx) string { ran++; sleep(ctx, time.Second); return "ran" })}
+		owners := ownersOnly{tool("exec", func(ctx context.Context) string { ran++; sleep(ctx, time.Second); return "ran" })}
 		m := &script{steps: []step{call("c1", "exec", `{}`), call("c2", "exec", `{}`), say("done")}}
 		b := start(t, Config{
 			Store: s, Channels: []channels.Channel{c}, Model: m, Toolbox: owners,
@@ -160,7 +162,7 @@ func TestARunHasTheRightsOfTheLeastOfItsCompany(t *testing.T) {
 func TestOnlyParticipantsSteerARoom(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, s := newChat("chat"), newStore(t)
-		slow := tool("slow", func(ctx _ctx) string { sleep(ctx, 2*time.Second); return "slept" })
+		slow := tool("slow", func(ctx context.Context) string { sleep(ctx, 2*time.Second); return "slept" })
 		m := &script{steps: []step{call("c1", "slow", `{}`)}, otherwise: echo}
 		b := start(t, Config{Store: s, Channels: []channels.Channel{c}, Model: m, Toolbox: toolset{slow}})
 		c.send(t, inRoom("1", "7", "work", true))

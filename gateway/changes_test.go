@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -36,7 +37,7 @@ func TestAnEditOfAQueuedMessageReplacesItAndADeletionRemovesIt(t *testing.T) {
 func TestAnEditOfTheMessageBeingAnsweredSteers(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, s := newChat("chat"), newStore(t)
-		slow := tool("slow", func(ctx _ctx) string { sleep(ctx, 2*time.Second); return "slept" })
+		slow := tool("slow", func(ctx context.Context) string { sleep(ctx, 2*time.Second); return "slept" })
 		m := &script{steps: []step{call("c1", "slow", `{}`)}, otherwise: echo}
 		b := start(t, Config{Store: s, Channels: []channels.Channel{c}, Model: m, Toolbox: toolset{slow}})
 		c.send(t, direct(sess, "1", "buy ten"))

@@ -38,14 +38,14 @@ func TestAFailureIsToldInTheChatAndTheNextMessageWorks(t *testing.T) {
 func TestALimitIsToldAfterTheClosingAccount(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, s := newChat("chat"), newStore(t)
-		m := &script{otherwise: func(req *reqT) step {
+		m := &script{otherwise: func(req *agentcore.Request) step {
 			if len(req.Tools) == 0 {
 				return say("I looked three times.")
 			}
 			return call("c", "look", `{}`)
 		}}
 		b := start(t, Config{Store: s, Channels: []channels.Channel{c}, Model: m, Loop: Loop{MaxIterations: 3},
-			Toolbox: toolset{tool("look", func(_ctx) string { return "nothing" })}})
+			Toolbox: toolset{tool("look", func(context.Context) string { return "nothing" })}})
 		c.send(t, direct(sess, "1", "look"))
 		settled(t, b)
 		want(t, "posts", c.texts(), []string{"I looked three times.\n\n⚠️ Reached the limit of 3 model calls (loop.max_iterations)"})
@@ -71,7 +71,7 @@ func TestTheModelSummarisesAConversationThatIsTooLong(t *testing.T) {
 		c, s := newChat("chat"), newStore(t)
 		long := strings.Repeat("a long story ", 200)
 		overflowed := false
-		m := &script{otherwise: func(req *reqT) step {
+		m := &script{otherwise: func(req *agentcore.Request) step {
 			switch {
 			case strings.Contains(lastUser(req), "<conversation>"):
 				return say("They told a long story.")

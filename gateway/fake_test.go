@@ -399,11 +399,6 @@ func (c *eagerChat) Post(ctx context.Context, to channels.Target, out channels.O
 	return id, err
 }
 
-type (
-	reqT = agentcore.Request
-	_ctx = context.Context
-)
-
 // ownersOnly is a toolbox that gives owners everything and others nothing.
 type ownersOnly []*agentcore.Tool
 
@@ -413,10 +408,6 @@ func (s ownersOnly) For(_ context.Context, req ToolRequest) []*agentcore.Tool {
 	}
 	return nil
 }
-
-type infoT = store.SessionInfo
-
-func synctestWait() { synctest.Wait() }
 
 // eventOf is an event of the test session with data as it is.
 func eventOf(data string) store.Event {

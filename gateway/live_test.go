@@ -1,14 +1,17 @@
 package gateway
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"clawbot/channels"
+	"clawbot/store"
 )
 
 // liveChat draws runs from live events.
@@ -48,7 +51,7 @@ func (w *watcher) types() []string {
 func TestALiveChannelDrawsTheRunFromItsEvents(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, s := liveChat{newChat("web")}, newStore(t)
-		slow := tool("slow", func(ctx _ctx) string { sleep(ctx, time.Second); return "slept" })
+		slow := tool("slow", func(ctx context.Context) string { sleep(ctx, time.Second); return "slept" })
 		first := call("c1", "slow", `{"a":1}`)
 		first.text = []string{"Let ", "me ", "see."}
 		m := &script{steps: []step{first, {text: []string{"All ", "done."}, every: 5 * time.Millisecond}}}
@@ -62,7 +65,7 @@ func TestALiveChannelDrawsTheRunFromItsEvents(t *testing.T) {
 		defer cancel()
 		c.send(t, direct("web:1", "1", "work"))
 		settled(t, b)
-		synctestWait()
+		synctest.Wait()
 		want(t, "events", w.types(), []string{
 			"run_start", "message", "text", "message", "tool_start", "tool_end", "message", "text", "message", "run_end",
 		})
@@ -121,7 +124,7 @@ func TestAStopAndAFailureEndALiveRun(t *testing.T) {
 		settled(t, b)
 		c.send(t, direct("web:1", "3", "again"))
 		settled(t, b)
-		synctestWait()
+		synctest.Wait()
 		var ends []string
 		for _, ev := range w.events {
 			if ev.Type == "run_end" {
@@ -149,7 +152,7 @@ func TestTextIsGatheredBeforeItIsPublished(t *testing.T) {
 		defer cancel()
 		c.send(t, direct("web:1", "1", "work"))
 		settled(t, b)
-		synctestWait()
+		synctest.Wait()
 		n := 0
 		for _, ev := range w.events {
 			if ev.Type == "text" {
@@ -183,7 +186,7 @@ func TestHistoryReadsWhatPeopleWroteAndWhatBecameOfIt(t *testing.T) {
 			t.Errorf("an unknown session: %v, %v", list, err)
 		}
 		infos, _, err := b.Sessions(t.Context(), "chat:", "", 10)
-		if err != nil || !slices.ContainsFunc(infos, func(i infoT) bool { return i.Session == "chat:room" }) {
+		if err != nil || !slices.ContainsFunc(infos, func(i store.SessionInfo) bool { return i.Session == "chat:room" }) {
 			t.Errorf("sessions: %v, %v", infos, err)
 		}
 	})
