@@ -30,8 +30,9 @@ type Compat struct {
 	EagerInputStreaming *bool `toml:"eager_input_streaming"`
 	// Thinking is how to ask for thinking: "none", "effort" (reasoning_effort),
 	// "reasoning" ({effort}), "reasoning_enabled", "type" ({thinking: {type}}),
-	// "enable_thinking", "template" (chat_template_kwargs), "budget"
-	// (budget_tokens) or "adaptive".
+	// "enable_thinking", "template" (chat_template_kwargs), "budget" (a number
+	// of tokens), "adaptive", "level" (Google's thinkingLevel) or "prompt_mode"
+	// (Mistral).
 	Thinking string `toml:"thinking"`
 	// ReasoningContent sends reasoning_content with every assistant message,
 	// empty where there was none.
@@ -42,6 +43,9 @@ type Compat struct {
 	EmptyContent *bool `toml:"empty_content"`
 	// ToolStream asks Z.ai to stream tool arguments.
 	ToolStream *bool `toml:"tool_stream"`
+	// CamelCase sends Mistral requests with the names of its JavaScript client
+	// (toolCalls, maxTokens), as some gateways want them.
+	CamelCase *bool `toml:"camel_case"`
 	// IDLength bounds tool call ids; a longer one is rewritten.
 	IDLength int `toml:"id_length"`
 	// APIVersion is Azure's api-version; it also chooses the URL form with
@@ -69,6 +73,7 @@ type Traits struct {
 	ReplayThinking      bool
 	EmptyContent        bool
 	ToolStream          bool
+	CamelCase           bool
 	IDLength            int
 	APIVersion          string
 	AuthHeader          string
@@ -170,6 +175,7 @@ func (c Config) Traits(format, host, model string) Traits {
 		ReasoningContent: or(k.ReasoningContent, v.reasoning),
 		EmptyContent:     or(k.EmptyContent, v.emptyContent || v.reasoning),
 		ToolStream:       or(k.ToolStream, v.name == "zai"),
+		CamelCase:        or(k.CamelCase, false),
 		IDLength:         v.idLength,
 		APIVersion:       k.APIVersion,
 		AuthHeader:       v.auth,
@@ -202,9 +208,11 @@ func (t *Traits) ofFormat(format, vendorName, model string) {
 			t.Thinking = "adaptive"
 		}
 	case FormatGoogle:
-		t.AuthHeader = "x-goog-api-key"
+		t.AuthHeader, t.Thinking = "x-goog-api-key", geminiThinking(model)
 	case FormatMistral:
 		t.IDLength, t.AuthHeader = 9, "authorization"
+		t.StreamUsage, t.ReplayThinking = false, true // usage comes unasked, thinking is part of the content
+		t.Thinking = mistralThinking(model)
 	case FormatResponses:
 		t.IDLength = 64
 	case FormatOpenAI:
@@ -218,6 +226,8 @@ func (t *Traits) ofFormat(format, vendorName, model string) {
 func (t *Traits) override(k Compat) {
 	t.CacheControl = or(k.CacheControl, t.CacheControl)
 	t.EagerInputStreaming = or(k.EagerInputStreaming, t.EagerInputStreaming)
+	t.StreamUsage = or(k.StreamUsage, t.StreamUsage)
+	t.ReplayThinking = or(k.ReplayThinking, t.ReplayThinking)
 	if k.MaxTokensField != "" {
 		t.MaxTokensField = k.MaxTokensField
 	}
@@ -274,4 +284,45 @@ func claudeVersion(name string) (major, minor int) {
 func fixedSampling(name string) bool {
 	major, minor := claudeVersion(name)
 	return major > 4 || major == 4 && minor >= 7
+}
+
+var gemini = regexp.MustCompile(`^gemini-(?:(\d+)(?:\.\d+)?-|(?:pro|flash|flash-lite)-latest$)`)
+
+// GeminiVersion returns the major version in a Gemini model's name, 0 if it has
+// none. The names that follow the newest model count as 3.
+func GeminiVersion(model string) int {
+	m := gemini.FindStringSubmatch(BareModel(model))
+	switch {
+	case m == nil:
+		return 0
+	case m[1] == "":
+		return 3
+	}
+	n, _ := strconv.Atoi(m[1])
+	return n
+}
+
+// geminiThinking returns how a model behind Google's format is asked to think.
+func geminiThinking(name string) string {
+	switch v := GeminiVersion(name); {
+	case v >= 3:
+		return "level"
+	case v > 0 && !strings.HasPrefix(name, "gemini-2.5"), strings.HasPrefix(name, "gemma"):
+		return "none"
+	}
+	return "budget"
+}
+
+// mistralEffort are the models that take reasoning_effort.
+var mistralEffort = regexp.MustCompile(`^mistral-(?:small-(?:latest|2603|4)|medium-3[.-]5)`)
+
+// mistralThinking returns how a model behind Mistral's format is asked to think.
+func mistralThinking(name string) string {
+	switch {
+	case strings.HasPrefix(name, "magistral"):
+		return "prompt_mode"
+	case mistralEffort.MatchString(name):
+		return "effort"
+	}
+	return "none"
 }

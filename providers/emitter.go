@@ -22,6 +22,9 @@ const maxParts = 1024
 // Its methods report whether to go on: false once the consumer has stopped or
 // an error was yielded.
 type Emitter struct {
+	// NewID makes the ids that the server left out; [NewCallID] if nil.
+	NewID func() string
+
 	client *Client
 	req    *agentcore.Request
 	yield  func(agentcore.StreamEvent, error) bool
@@ -148,10 +151,17 @@ func (e *Emitter) unique(p *Part, id string) string {
 		}
 	}
 	if taken {
-		p.fixed = NewCallID()
+		p.fixed = e.newID()
 		return p.fixed
 	}
 	return id
+}
+
+func (e *Emitter) newID() string {
+	if e.NewID != nil {
+		return e.NewID()
+	}
+	return NewCallID()
 }
 
 // ID returns the id that the call p has in the transcript.
@@ -182,7 +192,7 @@ func (e *Emitter) End(p *Part) bool {
 		return false
 	}
 	if p.Kind == agentcore.StreamToolCall && p.id == "" {
-		if !e.Call(p, NewCallID(), "") {
+		if !e.Call(p, e.newID(), "") {
 			return false
 		}
 	}

@@ -33,7 +33,8 @@ const EmptyResult = "(no output)"
 // Transform makes a transcript valid, without encoding or copying messages.
 //
 //   - Messages that ended in an error are dropped; an aborted one is kept for
-//     its text, without its calls; so is one that was cut or refused.
+//     its text, without its calls unless one of them has a result and so was
+//     run; so is, always without its calls, one that was cut or refused.
 //   - Each call has exactly one result, right after its message: results are
 //     moved up, the first of several is kept, strays are dropped, and a missing
 //     one says so. Messages that came between follow the results.
@@ -44,7 +45,7 @@ const EmptyResult = "(no output)"
 func Transform(messages []*agentcore.Message, ref agentcore.ModelRef) []Step {
 	steps := make([]Step, 0, len(messages)+8)
 	var open map[string]int // call id → its result's place in steps
-	for _, m := range messages {
+	for i, m := range messages {
 		switch m.Role {
 		case agentcore.RoleUser:
 			if !Blank(m) {
@@ -56,7 +57,7 @@ func Transform(messages []*agentcore.Message, ref agentcore.ModelRef) []Step {
 			}
 		case agentcore.RoleAssistant:
 			s := Step{Role: m.Role, Message: m, Same: sameModel(m.Model, ref)}
-			s.NoCalls = m.Stop == agentcore.StopAborted || m.Stop == agentcore.StopLength || m.Stop == agentcore.StopRefusal
+			s.NoCalls = m.Stop == agentcore.StopAborted && !ran(m, messages[i+1:]) || m.Stop == agentcore.StopLength || m.Stop == agentcore.StopRefusal
 			if m.Stop == agentcore.StopError || s.empty() {
 				continue
 			}
@@ -67,6 +68,20 @@ func Transform(messages []*agentcore.Message, ref agentcore.ModelRef) []Step {
 		}
 	}
 	return steps
+}
+
+// ran reports whether a call of m has a result that is no error among the
+// results that follow it.
+func ran(m *agentcore.Message, after []*agentcore.Message) bool {
+	for _, r := range after {
+		if r.Role != agentcore.RoleToolResult {
+			return false
+		}
+		if !r.IsError && seenCall(m.Content, r.ToolCallID) {
+			return true
+		}
+	}
+	return false
 }
 
 // openCalls appends a place for the result of each call of an assistant's step.

@@ -15,7 +15,7 @@ var me = agentcore.ModelRef{Provider: "p", Format: "f", ID: "m"}
 
 // transcript makes messages of a short notation: "u" a user, "a" an answer,
 // "aX,Y" one with calls X and Y, "!a…" one that failed, "~a…" one that was
-// aborted, "<a…" one that was cut, "rX" a result.
+// aborted, "<a…" one that was cut, "rX" a result, "!rX" one that is an error.
 func transcript(notation string) []*agentcore.Message {
 	var out []*agentcore.Message
 	for i, word := range strings.Fields(notation) {
@@ -34,7 +34,7 @@ func transcript(notation string) []*agentcore.Message {
 		case 'u':
 			m.Role = agentcore.RoleUser
 		case 'r':
-			m.Role, m.ToolCallID = agentcore.RoleToolResult, word[1:2]
+			m.Role, m.ToolCallID, m.IsError = agentcore.RoleToolResult, word[1:2], stop == agentcore.StopError
 		case 'a':
 			m.Role, m.Stop = agentcore.RoleAssistant, agentcore.StopEnd
 			for id := range strings.SplitSeq(word[1:], ",") {
@@ -83,7 +83,9 @@ func TestATranscriptIsMadeValid(t *testing.T) {
 		{"a doubled result", "u1 ax rx1 rx2 u2", "u1 ax rx1. u2"},
 		{"a result long after", "u1 ax u2 a u3 rx", "u1 ax rx. u2 a u3"},
 		{"a failed answer and its results", "u1 !ax rx u2", "u1 u2"},
-		{"an aborted answer", "u1 ~ax rx u2", "u1 ~ax u2"},
+		{"an aborted answer", "u1 ~ax u2", "u1 ~ax u2"},
+		{"an aborted answer whose call was told so", "u1 ~ax !rx u2", "u1 ~ax u2"},
+		{"an aborted answer of which a call ran", "u1 ~ax,y rx u2", "u1 ax,y rx ?y. u2"},
 		{"an answer that was cut", "u1 <ax u2", "u1 ~ax u2"},
 		{"an id used again", "u1 ax rx1 ax rx2 u2", "u1 ax rx1. ax rx2. u2"},
 		{"an id used again, the first without a result", "u1 ax u2 ax rx2 u3", "u1 ax ?x. u2 ax rx2. u3"},

@@ -73,6 +73,17 @@ func (c *Client) Stopped(field, reason string) *agentcore.Error {
 	return e
 }
 
+// Declined is the error of an answer that the vendor's policy cut off or kept
+// back: field and reason are the vendor's words, said what it explains, if it
+// does.
+func (c *Client) Declined(field, reason, said string) *agentcore.Error {
+	message := fmt.Sprintf("the vendor declined to answer (%s %s)", field, shorten(reason, 100))
+	if said != "" {
+		message += ": " + shorten(Clean(said), maxFailureText)
+	}
+	return c.newError(agentcore.ErrRefused, message)
+}
+
 // TooLong is the error of an answer beyond what is kept in memory.
 func (c *Client) TooLong() *agentcore.Error {
 	return c.newError(agentcore.ErrBadResponse, fmt.Sprintf("the answer is longer than %d MB", maxAnswer>>20))

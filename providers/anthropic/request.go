@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"slices"
 	"strconv"
 
 	"clawbot/agentcore"
@@ -32,8 +33,12 @@ func (m *Model) encode(req *agentcore.Request) providers.Body {
 	head = providers.AppendString(head, m.name)
 	head = m.appendLimits(head, req, thinking)
 	head = append(head, `,"stream":true`...)
-	if len(req.Tools) > 0 {
-		head = appendToolChoice(head, req.ToolChoice, thinking)
+	tools, choice := req.Tools, req.ToolChoice
+	if len(tools) == 0 { // the API wants to know the tools that were called
+		tools, choice = called(steps), "none"
+	}
+	if len(tools) > 0 {
+		head = appendToolChoice(head, choice, thinking)
 	}
 	if system := providers.Clean(req.System); !providers.IsBlank(system) {
 		head = append(head, `,"system":[{"type":"text","text":`...)
@@ -41,12 +46,24 @@ func (m *Model) encode(req *agentcore.Request) providers.Body {
 		head = append(head, ']')
 	}
 	body := providers.Body{head}
-	if len(req.Tools) > 0 {
-		body = append(body, m.tools.Get(req.Tools, m.appendTools))
+	if len(tools) > 0 {
+		body = append(body, m.tools.Get(tools, m.appendTools))
 	}
 	body = append(body, []byte(`,"messages":[`))
 	body = m.appendMessages(body, steps)
 	return append(body, []byte(`]}`))
+}
+
+// called returns the tools that were called in steps, by their names only.
+func called(steps []providers.Step) []agentcore.ToolSpec {
+	var tools []agentcore.ToolSpec
+	for i := range steps {
+		call := steps[i].Call
+		if call != nil && !slices.ContainsFunc(tools, func(t agentcore.ToolSpec) bool { return t.Name == call.Name }) {
+			tools = append(tools, agentcore.ToolSpec{Name: call.Name})
+		}
+	}
+	return tools
 }
 
 // mark turns the block that b ends with into one to cache up to.

@@ -88,6 +88,18 @@ func TestNoMoreThanFourPlacesAreMarkedForTheCache(t *testing.T) {
 	}
 }
 
+func TestCalledToolsAreNamedWhereNoneMayBeCalled(t *testing.T) {
+	call := agentcore.ToolCall{ID: "c", Name: "f", Arguments: json.RawMessage(`{}`)}
+	body := request(t, "claude-sonnet-4-5", &agentcore.Request{Messages: []*agentcore.Message{user("q"),
+		{Role: agentcore.RoleAssistant, Stop: agentcore.StopToolUse, Content: []agentcore.Block{call}}}})
+	if !strings.Contains(body, `"tool_choice":{"type":"none"}`) || !strings.Contains(body, `"tools":[{"name":"f",`) {
+		t.Errorf("%s", body)
+	}
+	if body := request(t, "claude-sonnet-4-5", &agentcore.Request{Messages: []*agentcore.Message{user("q")}}); strings.Contains(body, "tool") {
+		t.Errorf("%s", body)
+	}
+}
+
 func TestARootUnionIsNotSent(t *testing.T) {
 	got := string(inputSchema(agentcore.ToolSpec{Schema: json.RawMessage(`{"$schema":"x","anyOf":[{"required":["a"]}],"properties":{"a":{"type":"string"}}}`)}))
 	if got != `{"properties":{"a":{"type":"string"}},"type":"object"}` {

@@ -19,7 +19,7 @@ type chatDecoder struct {
 	thought  []byte // kept only if it is sent back
 	field    string // where the thinking came in
 	tags     thinkTags
-	calls    callTable
+	calls    providers.CallTable
 	usage    agentcore.Usage
 	reason   string
 	refused  bool
@@ -28,7 +28,7 @@ type chatDecoder struct {
 
 func (m *Model) decodeChat(req *agentcore.Request, out *providers.Emitter, answer *providers.Answer) {
 	d := chatDecoder{model: m, req: req, out: out}
-	d.calls = callTable{out: out, tools: req.Tools}
+	d.calls = providers.CallTable{Out: out, Tools: req.Tools}
 	for !out.Over() {
 		ev, err := answer.Next()
 		switch {
@@ -139,7 +139,9 @@ func (dl *delta) read(p *providers.Decoder) {
 	for p.Object(); p.Key(&key); {
 		switch string(key) {
 		case "content":
-			dl.readContent(p)
+			text, thought := p.Content()
+			dl.content += text
+			dl.thought[0] += thought
 		case "reasoning_content":
 			dl.thought[0] = p.String()
 		case "reasoning":
@@ -158,44 +160,6 @@ func (dl *delta) read(p *providers.Decoder) {
 			p.Skip()
 		}
 	}
-}
-
-// readContent reads text, or the list of typed parts that some servers send.
-func (dl *delta) readContent(p *providers.Decoder) {
-	if !p.Is('[') {
-		dl.content = p.String()
-		return
-	}
-	for p.Array(); p.More(); {
-		text, thought := readPart(p)
-		dl.content += text
-		dl.thought[0] += thought
-	}
-}
-
-func readPart(p *providers.Decoder) (text, thought string) {
-	if p.Is('"') {
-		return p.String(), ""
-	}
-	var key []byte
-	for p.Object(); p.Key(&key); {
-		switch string(key) {
-		case "text":
-			text += p.String()
-		case "thinking":
-			if !p.Is('[') {
-				thought += p.String()
-				continue
-			}
-			for p.Array(); p.More(); {
-				inner, _ := readPart(p)
-				thought += inner
-			}
-		default:
-			p.Skip()
-		}
-	}
-	return text, thought
 }
 
 func readDetails(p *providers.Decoder) string {
@@ -224,10 +188,10 @@ func (d *chatDecoder) add(dl *delta) {
 		d.addText(dl.refusal)
 	}
 	if dl.calls != nil {
-		d.calls.deltas(dl.calls)
+		d.calls.Deltas(dl.calls)
 	}
 	if dl.legacy != nil {
-		d.calls.legacy(dl.legacy)
+		d.calls.Legacy(dl.legacy)
 	}
 }
 
@@ -328,7 +292,7 @@ func (d *chatDecoder) finish() {
 	if d.thinking != nil && d.keepsThought() {
 		d.thinking.Replace = agentcore.Thinking{Text: providers.Clean(string(d.thought)), Signature: d.field}
 	}
-	d.calls.end()
+	d.calls.End()
 	stop, ok := stopReason(d.reason)
 	switch {
 	case !ok:

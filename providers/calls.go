@@ -1,4 +1,4 @@
-package openai
+package providers
 
 import (
 	"bytes"
@@ -6,20 +6,23 @@ import (
 	"strings"
 
 	"clawbot/agentcore"
-	"clawbot/providers"
 )
 
-// callTable puts the fragments of tool calls together, whatever servers do to
-// their index, id and name.
-type callTable struct {
-	out   *providers.Emitter
-	tools []agentcore.ToolSpec
+// CallTable puts the fragments of tool calls together, whatever servers of Chat
+// Completions, and of what is modelled on it, do to their index, id and name. It
+// is used on the one goroutine that ranges.
+type CallTable struct {
+	// Out is where the calls are shown.
+	Out *Emitter
+	// Tools are those that the model was told of.
+	Tools []agentcore.ToolSpec
+
 	calls []*call
 	last  *call
 }
 
 type call struct {
-	part      *providers.Part
+	part      *Part
 	index     int64 // -1 if the server sends none
 	id, name  string
 	args      []byte
@@ -34,8 +37,9 @@ type fragment struct {
 	signature string
 }
 
-func (t *callTable) deltas(raw []byte) {
-	p := providers.NewDecoder(raw)
+// Deltas reads the value of tool_calls.
+func (t *CallTable) Deltas(raw []byte) {
+	p := NewDecoder(raw)
 	if p.Is('{') { // one call instead of a list
 		t.add(readFragment(&p))
 		return
@@ -49,16 +53,16 @@ func (t *callTable) deltas(raw []byte) {
 	}
 }
 
-// legacy reads the function_call of old servers.
-func (t *callTable) legacy(raw []byte) {
-	p := providers.NewDecoder(raw)
+// Legacy reads the function_call of old servers.
+func (t *CallTable) Legacy(raw []byte) {
+	p := NewDecoder(raw)
 	if f := (fragment{index: 0}); p.Is('{') {
 		f.readFunction(&p)
 		t.add(f)
 	}
 }
 
-func readFragment(p *providers.Decoder) fragment {
+func readFragment(p *Decoder) fragment {
 	f := fragment{index: -1}
 	var key []byte
 	for p.Object(); p.Key(&key); {
@@ -88,7 +92,7 @@ func readFragment(p *providers.Decoder) fragment {
 	return f
 }
 
-func (f *fragment) readFunction(p *providers.Decoder) {
+func (f *fragment) readFunction(p *Decoder) {
 	var key []byte
 	for p.Object(); p.Key(&key); {
 		switch string(key) {
@@ -106,7 +110,7 @@ func (f *fragment) readFunction(p *providers.Decoder) {
 
 // readArguments reads a string, or the object that some servers have decoded
 // already.
-func readArguments(p *providers.Decoder) string {
+func readArguments(p *Decoder) string {
 	switch {
 	case p.Is('"'):
 		return p.String()
@@ -117,7 +121,7 @@ func readArguments(p *providers.Decoder) string {
 	return ""
 }
 
-func readSignature(p *providers.Decoder) string {
+func readSignature(p *Decoder) string {
 	var key []byte
 	out := ""
 	for p.Object(); p.Key(&key); {
@@ -136,10 +140,10 @@ func readSignature(p *providers.Decoder) string {
 	return out
 }
 
-func (t *callTable) add(f fragment) {
+func (t *CallTable) add(f fragment) {
 	c := t.find(&f)
 	if c == nil {
-		c = &call{part: t.out.Part(agentcore.StreamToolCall), index: f.index, id: f.id}
+		c = &call{part: t.Out.Part(agentcore.StreamToolCall), index: f.index, id: f.id}
 		t.calls = append(t.calls, c)
 	}
 	t.last = c
@@ -150,17 +154,17 @@ func (t *callTable) add(f fragment) {
 	if f.signature != "" {
 		c.signature = f.signature
 	}
-	if !t.out.Call(c.part, c.id, providers.LocalName(t.tools, c.name)) {
+	if !t.Out.Call(c.part, c.id, LocalName(t.Tools, c.name)) {
 		return
 	}
 	if f.args != "" {
 		c.args = append(c.args, f.args...)
-		t.out.Delta(c.part, f.args)
+		t.Out.Delta(c.part, f.args)
 	}
 }
 
 // find returns the call that f goes on with, nil if it begins one.
-func (t *callTable) find(f *fragment) *call {
+func (t *CallTable) find(f *fragment) *call {
 	if f.index < 0 {
 		return t.findUnnumbered(f)
 	}
@@ -183,7 +187,7 @@ func (t *callTable) find(f *fragment) *call {
 	return c
 }
 
-func (t *callTable) findUnnumbered(f *fragment) *call {
+func (t *CallTable) findUnnumbered(f *fragment) *call {
 	if f.id != "" {
 		for _, c := range t.calls {
 			if c.id == f.id {
@@ -209,7 +213,7 @@ func (c *call) whole() bool {
 
 // named takes a name: the first that is not empty, or the rest of one that was
 // cut, if that makes a tool's name.
-func (t *callTable) named(c *call, name string) {
+func (t *CallTable) named(c *call, name string) {
 	switch {
 	case name == "" || name == c.name:
 	case c.name == "":
@@ -219,36 +223,36 @@ func (t *callTable) named(c *call, name string) {
 	}
 }
 
-func (t *callTable) isTool(name string) bool {
-	for i := range t.tools {
-		if t.tools[i].Name == name || providers.WireName(t.tools[i].Name) == name {
+func (t *CallTable) isTool(name string) bool {
+	for i := range t.Tools {
+		if t.Tools[i].Name == name || WireName(t.Tools[i].Name) == name {
 			return true
 		}
 	}
 	return false
 }
 
-func (t *callTable) beginsTool(name string) bool {
-	for i := range t.tools {
-		if strings.HasPrefix(providers.WireName(t.tools[i].Name), name) {
+func (t *CallTable) beginsTool(name string) bool {
+	for i := range t.Tools {
+		if strings.HasPrefix(WireName(t.Tools[i].Name), name) {
 			return true
 		}
 	}
 	return false
 }
 
-// end settles what the deltas could not say.
-func (t *callTable) end() {
+// End settles what the deltas could not say. It comes before the emitter's Done.
+func (t *CallTable) End() {
 	for _, c := range t.calls {
-		name := providers.LocalName(t.tools, c.name)
+		name := LocalName(t.Tools, c.name)
 		if c.signature == "" && name == c.part.Name() {
 			continue
 		}
 		if c.id == "" {
-			c.id = providers.NewCallID()
-			t.out.Call(c.part, c.id, "")
+			c.id = t.Out.newID()
+			t.Out.Call(c.part, c.id, "")
 		}
 		c.part.Replace = agentcore.ToolCall{ID: c.part.ID(), Name: name,
-			Arguments: json.RawMessage(providers.Clean(string(c.args))), Signature: c.signature}
+			Arguments: json.RawMessage(Clean(string(c.args))), Signature: c.signature}
 	}
 }
