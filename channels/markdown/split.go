@@ -48,7 +48,7 @@ func SplitAfter(last Chunk, src string, limit int, measure func(string) int) []C
 		c.Start, c.End = at, at+c.End
 		at, from = c.End, c.next
 		if c.Text == "" && len(chunks) > 0 {
-			chunks[len(chunks)-1].End = c.End
+			chunks[len(chunks)-1].End, chunks[len(chunks)-1].next = c.End, c.next
 			continue
 		}
 		chunks = append(chunks, c)

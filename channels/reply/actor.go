@@ -27,15 +27,16 @@ type actor struct {
 	plan   plan
 	slots  []*slot
 
-	said      snapshot
-	tailSince time.Time // when the tail's message had something to show first
-	draftSeen draftKey  // the draft last looked at
-	noDrafts  bool
-	owed      int  // messages that were deleted and will be posted anew
-	moves     int  // times the chat got a new id
-	quiet     bool // there is no room for a status line
-	unsaved   bool
-	failures  []error
+	said        snapshot
+	tailSince   time.Time // when the tail's message had something to show first
+	draftSeen   draftKey  // the draft last looked at
+	noDrafts    bool
+	truncations int
+	owed        int  // messages that were deleted and will be posted anew
+	moves       int  // times the chat got a new id
+	quiet       bool // there is no room for a status line
+	unsaved     bool
+	failures    []error
 }
 
 // snapshot is what the callers have said so far.
@@ -171,7 +172,7 @@ func (a *actor) look() {
 
 	if low != math.MaxInt {
 		a.plan.thaw(low, a.said.freezes)
-		a.draftSeen.truncations++
+		a.truncations++
 	}
 	a.plan.freeze(a.said.text, a.said.freezes)
 	if a.said.finished {

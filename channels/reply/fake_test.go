@@ -16,17 +16,16 @@ import (
 type fault int
 
 const (
-	none        fault = iota
-	limited           // 429 for this conversation
-	everywhere        // 429 for the whole channel
-	lost              // applied, and the answer lost
-	dropped           // not applied, and the answer lost
-	refused           // 400
-	goneAway          // the message was deleted
-	tooLong           // 400
-	moved             // the chat has a new id
-	thrownOut         // 403
-	faultsTotal = moved
+	none       fault = iota
+	limited          // 429 for this conversation
+	everywhere       // 429 for the whole channel
+	lost             // applied, and the answer lost
+	dropped          // not applied, and the answer lost
+	refused          // 400
+	goneAway         // the message was deleted
+	tooLong          // 400
+	moved            // the chat has a new id
+	thrownOut        // 403
 )
 
 // message is what people see.
@@ -42,6 +41,8 @@ type message struct {
 type platform struct {
 	limits  channels.Limits
 	latency time.Duration
+	dedupes bool                       // a nonce seen before returns the message that is there
+	global  func() *channels.SendError // the whole channel's limit
 
 	mu       sync.Mutex
 	script   []fault // for the next writes
@@ -70,7 +71,7 @@ func (p *platform) target() channels.Target {
 }
 
 // begin takes the next fault. A non-nil error ends the write unapplied.
-func (p *platform) begin(to channels.Target, final bool) (fault, error) {
+func (p *platform) begin(to channels.Target) (fault, error) {
 	f := none
 	if len(p.script) > 0 {
 		f, p.script = p.script[0], p.script[1:]
@@ -96,11 +97,16 @@ func (p *platform) begin(to channels.Target, final bool) (fault, error) {
 	if to.Chat != p.chat {
 		return f, reject(channels.SendError{Outcome: channels.Rejected, Reason: channels.ReasonMigrated, To: p.chat})
 	}
-	_ = final
+	if p.global != nil {
+		if e := p.global(); e != nil {
+			return f, e
+		}
+	}
 	return f, nil
 }
 
-func (p *platform) check(out channels.Outgoing) error {
+// check notes what a real platform would refuse.
+func (p *platform) check(out channels.Outgoing) {
 	text := out.Markdown
 	if out.Draft {
 		text = markdown.Repair(text)
@@ -114,7 +120,6 @@ func (p *platform) check(out channels.Outgoing) error {
 	if !out.Draft && out.Status != "" {
 		p.broken = append(p.broken, "a final with a status line")
 	}
-	return nil
 }
 
 func (p *platform) Post(ctx context.Context, to channels.Target, out channels.Outgoing) (string, error) {
@@ -127,11 +132,16 @@ func (p *platform) Post(ctx context.Context, to channels.Target, out channels.Ou
 		return "", ctx.Err()
 	}
 	p.posts++
-	f, err := p.begin(to, !out.Draft)
+	f, err := p.begin(to)
 	if err != nil {
 		return "", err
 	}
-	_ = p.check(out)
+	p.check(out)
+	for _, m := range p.messages {
+		if p.dedupes && m.nonce == out.Nonce {
+			return m.id, nil
+		}
+	}
 	p.ids++
 	m := &message{id: fmt.Sprint("m", p.ids), text: out.Markdown, status: out.Status, draft: out.Draft, nonce: out.Nonce}
 	m.writes = append(m.writes, time.Now())
@@ -152,11 +162,11 @@ func (p *platform) Edit(ctx context.Context, to channels.Target, id string, out 
 		return ctx.Err()
 	}
 	p.edits++
-	f, err := p.begin(to, !out.Draft)
+	f, err := p.begin(to)
 	if err != nil {
 		return err
 	}
-	_ = p.check(out)
+	p.check(out)
 	if f == goneAway {
 		p.drop(id)
 	}

@@ -85,7 +85,7 @@ func (a *actor) nextRemoval() (*job, time.Time) {
 // nextDraft is what has to be done for the tail.
 func (a *actor) nextDraft(now time.Time) (*job, time.Time) {
 	begin, _ := a.plan.start()
-	seen := draftKey{begin, len(a.said.text), a.said.status, a.draftSeen.truncations}
+	seen := draftKey{begin, len(a.said.text), a.said.status, a.truncations}
 	if a.noDrafts || seen == a.draftSeen || len(a.said.text) == begin && a.said.status == "" {
 		a.tailSince = time.Time{}
 		a.wakeFor(len(a.said.text) + 1)

@@ -15,7 +15,8 @@ const (
 	maxGap     = 2 * time.Second
 	leastGap   = 5 * time.Millisecond
 	pauseFloor = time.Second // after a refusal that does not say how long
-	keepLanes  = 4096        // conversations remembered before old ones are swept
+	keepFloor  = 30 * time.Minute
+	keepLanes  = 4096 // conversations remembered before old ones are swept
 )
 
 // Pacer keeps the writes to one channel within what the platform allows:
@@ -29,8 +30,10 @@ type Pacer struct {
 	paused  time.Time     // no writes at all until then
 	gap     time.Duration // between any two writes; 0 is no bound
 	gapAt   time.Time     // when gap was last adapted
-	next    time.Time     // the earliest write that gap allows
-	tickets time.Time     // when the last draft that was put off may ask again
+	floor   time.Duration // gap does not recover below it until floorTo
+	floorTo time.Time
+	next    time.Time // the earliest write that gap allows
+	tickets time.Time // when the last draft that was put off may ask again
 }
 
 // lane is one conversation.
@@ -154,6 +157,9 @@ func (p *Pacer) adapt(now time.Time) {
 	for p.gap > 0 && now.Sub(p.gapAt) >= time.Minute {
 		p.gap = time.Duration(float64(p.gap) * decay)
 		p.gapAt = p.gapAt.Add(time.Minute)
+		if p.gapAt.Before(p.floorTo) {
+			p.gap = max(p.gap, p.floor)
+		}
 		if p.gap < leastGap {
 			p.gap = 0
 		}
@@ -172,6 +178,8 @@ func (p *Pacer) refused(conversation string, e *channels.SendError) {
 	if e.Global {
 		p.adapt(now)
 		if now.After(p.paused) { // the first to notice; others were under way
+			// What was too fast now is not tried again for a while.
+			p.floor, p.floorTo = p.gap+p.gap/10, now.Add(keepFloor)
 			p.gap = min(max(2*p.gap, firstGap), maxGap)
 			p.gapAt = now
 		}

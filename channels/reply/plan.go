@@ -71,7 +71,6 @@ func (p *plan) complete(text []byte, end int) {
 	}
 	if n := len(p.frozen); n > 0 {
 		p.frozen[n-1].end = end
-		p.frozen[n-1].after = markdown.Chunk{}
 	}
 }
 

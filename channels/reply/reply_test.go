@@ -543,3 +543,96 @@ func pause(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
+
+func TestAPlatformThatKnowsTheNonceShowsTheFinalText(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlatform()
+		p.dedupes = true
+		p.script = []fault{lost}
+		r, end := begin(t, Config{Channel: p})
+		r.Write("A draft that is long enough.")
+		pause(2 * time.Second)
+		r.Write(" And more.")
+		mustFinish(t, end)
+		if got := p.reading(); got != "A draft that is long enough. And more." {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+func TestNothingTypesWhileTheFinalWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlatform()
+		p.script = []fault{limited, limited, limited, limited}
+		r, end := begin(t, Config{Channel: p})
+		pause(time.Second)
+		r.Write("Done.")
+		n := len(p.typings)
+		mustFinish(t, end)
+		if len(p.typings) != n || p.posts != 5 {
+			t.Errorf("%d signs before the final was ready, then %d", n, len(p.typings)-n)
+		}
+	})
+}
+
+func TestATextOfTheSameLengthIsShownAfterARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlatform()
+		r, end := begin(t, Config{Channel: p})
+		r.Write("The first answer, as it began.")
+		pause(3 * time.Second)
+		r.Truncate(0)
+		r.Write("Another answer, quite as long.")
+		pause(3 * time.Second)
+		if got := p.reading(); got != "Another answer, quite as long." {
+			t.Errorf("got %q", got)
+		}
+		mustFinish(t, end)
+	})
+}
+
+func TestAfterThreeRefusedDraftsOnlyTheFinalIsSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlatform()
+		p.script = []fault{none, refused, refused, refused}
+		r, end := begin(t, Config{Channel: p})
+		for range 20 {
+			r.Write("some words that come and come ")
+			pause(time.Second)
+		}
+		mustFinish(t, end)
+		if p.posts != 1 || p.edits != 4 {
+			t.Errorf("%d posts, %d edits", p.posts, p.edits)
+		}
+	})
+}
+
+func TestAnAnswerThatComesInATenthOfASecondIsPostedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlatform()
+		r, end := begin(t, Config{Channel: p})
+		for range 10 {
+			r.Write("some words that come fast ")
+			pause(10 * time.Millisecond)
+		}
+		mustFinish(t, end)
+		if p.posts != 1 || p.edits != 0 {
+			t.Errorf("%d posts, %d edits", p.posts, p.edits)
+		}
+	})
+}
+
+func TestTextAfterAFreezeIsNotInTheCodeBeforeIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlatform()
+		p.limits.Text = 60
+		r, end := begin(t, Config{Channel: p})
+		r.Write("```go\n" + strings.Repeat("line of code\n", 6) + "```\n")
+		r.Freeze()
+		r.Write("Plain.")
+		mustFinish(t, end)
+		if got := p.messages[len(p.messages)-1].text; got != "Plain." {
+			t.Errorf("got %q", got)
+		}
+	})
+}
