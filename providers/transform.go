@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"slices"
 	"strings"
 
 	"clawbot/agentcore"
@@ -105,6 +106,20 @@ func openCalls(s Step, open map[string]int, steps []Step) (map[string]int, []Ste
 		steps[len(steps)-1].Last = true
 	}
 	return open, steps
+}
+
+// Called returns the tools that are called in steps, by their names only, in the
+// order of their first call: some vendors want them declared even where none may
+// be called any more.
+func Called(steps []Step) []agentcore.ToolSpec {
+	var tools []agentcore.ToolSpec
+	for i := range steps {
+		call := steps[i].Call
+		if call != nil && !slices.ContainsFunc(tools, func(t agentcore.ToolSpec) bool { return t.Name == call.Name }) {
+			tools = append(tools, agentcore.ToolSpec{Name: call.Name})
+		}
+	}
+	return tools
 }
 
 func sameModel(a, b agentcore.ModelRef) bool {

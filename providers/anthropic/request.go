@@ -1,7 +1,6 @@
 package anthropic
 
 import (
-	"slices"
 	"strconv"
 
 	"clawbot/agentcore"
@@ -35,7 +34,7 @@ func (m *Model) encode(req *agentcore.Request) providers.Body {
 	head = append(head, `,"stream":true`...)
 	tools, choice := req.Tools, req.ToolChoice
 	if len(tools) == 0 { // the API wants to know the tools that were called
-		tools, choice = called(steps), "none"
+		tools, choice = providers.Called(steps), "none"
 	}
 	if len(tools) > 0 {
 		head = appendToolChoice(head, choice, thinking)
@@ -52,18 +51,6 @@ func (m *Model) encode(req *agentcore.Request) providers.Body {
 	body = append(body, []byte(`,"messages":[`))
 	body = m.appendMessages(body, steps)
 	return append(body, []byte(`]}`))
-}
-
-// called returns the tools that were called in steps, by their names only.
-func called(steps []providers.Step) []agentcore.ToolSpec {
-	var tools []agentcore.ToolSpec
-	for i := range steps {
-		call := steps[i].Call
-		if call != nil && !slices.ContainsFunc(tools, func(t agentcore.ToolSpec) bool { return t.Name == call.Name }) {
-			tools = append(tools, agentcore.ToolSpec{Name: call.Name})
-		}
-	}
-	return tools
 }
 
 // mark turns the block that b ends with into one to cache up to.
