@@ -96,13 +96,12 @@ func (h *host) acceptChange(ctx context.Context, in *channels.Inbound, role stri
 	if in.MessageID == "" {
 		return nil
 	}
-	key := roomKey(h.channel.Name(), in.Target)
-	op, text := store.Replace, clip(in.Text, overheardText)
-	if in.Kind == channels.Delete {
-		op, text = store.Remove, ""
-	}
-	if h.g.ears.revise(key, in.MessageID, text) {
+	if h.g.ears.revise(roomKey(h.channel.Name(), in.Target), in.MessageID, changedText(in)) {
 		return nil
+	}
+	op := store.Replace
+	if in.Kind == channels.Delete {
+		op = store.Remove
 	}
 	if len(in.Text) > maxText || op == store.Replace && strings.TrimSpace(in.Text) == "" && len(in.Attachments) == 0 {
 		return nil
@@ -116,11 +115,28 @@ func (h *host) acceptChange(ctx context.Context, in *channels.Inbound, role stri
 	return nil
 }
 
+// changedText is what an edit leaves of an overheard message; empty is nothing.
+func changedText(in *channels.Inbound) string {
+	if in.Kind == channels.Delete {
+		return ""
+	}
+	return clip(strings.TrimSpace(in.Text), overheardText)
+}
+
 // overhear keeps what was said in a room but not to the bot.
 func (h *host) overhear(ctx context.Context, in *channels.Inbound, role string) error {
 	key := roomKey(h.channel.Name(), in.Target)
 	switch in.Kind {
 	case channels.Edit, channels.Delete:
+		if h.g.ears.revise(key, in.MessageID, changedText(in)) {
+			return nil
+		}
+		// Rooms are full of edits that concern nobody: only a session that
+		// exists can hold what was changed.
+		info, err := h.g.sessionInfo(ctx, in.Target.Conversation)
+		if err != nil || info.Tail == 0 && info.Waiting == 0 {
+			return err
+		}
 		return h.acceptChange(ctx, in, role)
 	case channels.Message, channels.Context:
 		if text := strings.TrimSpace(in.Text); text != "" {

@@ -102,3 +102,18 @@ func TestAnEditOfAnOverheardMessageChangesTheBackground(t *testing.T) {
 		}
 	})
 }
+
+func TestAnEditInARoomThatNeverSpokeToTheBotLeavesNothing(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, s := newChat("chat"), newStore(t)
+		b := start(t, Config{Store: s, Channels: []channels.Channel{c}, Model: &script{}})
+		edit := inRoom("1", "8", "unrelated", false)
+		edit.Kind, edit.EventID = channels.Edit, "e1"
+		c.send(t, edit)
+		settled(t, b)
+		list, _, err := b.Sessions(t.Context(), "chat:", "", 10)
+		if err != nil || len(list) != 0 {
+			t.Errorf("sessions: %v, %v", list, err)
+		}
+	})
+}

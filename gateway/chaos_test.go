@@ -61,11 +61,8 @@ func chaos(t *testing.T, mode string, seed uint64) {
 	}
 	w.revive()
 	time.Sleep(5 * time.Minute)
-	for i, b := range w.bots {
-		settled(t, b)
-		_ = i
-	}
-	w.check(mode)
+	settled(t, w.bots...)
+	w.check()
 }
 
 // reply calls a tool for every other question, and then answers.
@@ -105,10 +102,7 @@ func (w *storm) step() {
 		text := fmt.Sprintf("m%d%s", n, strings.Repeat(".", w.rand.IntN(3)))
 		w.sent[session] = append(w.sent[session], text)
 		in := direct(session, fmt.Sprint(n), text)
-		for {
-			if w.alive[w.rand.IntN(len(w.alive))].accept(in) == nil {
-				break
-			}
+		for w.alive[w.rand.IntN(len(w.alive))].accept(in) != nil {
 			time.Sleep(50 * time.Millisecond)
 		}
 		if w.rand.IntN(3) == 0 { // the platform delivers it once more
@@ -117,7 +111,7 @@ func (w *storm) step() {
 	}
 }
 
-func (w *storm) check(mode string) {
+func (w *storm) check() {
 	t := w.t
 	for session, sent := range w.sent {
 		valid(t, w.store, session)

@@ -223,4 +223,4 @@ func sleep(ctx context.Context, d time.Duration) bool {
 }
 
 // jitter returns up to d, so that processes that began together part.
-func jitter(d time.Duration) time.Duration { return rand.N(d) }
+func jitter(d time.Duration) time.Duration { return rand.N(d) } //nolint:gosec // nobody gains by guessing it

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -212,11 +213,11 @@ func (r *inbound) shownText() string {
 	case r.changed:
 		return "(changed a message) " + r.Text
 	}
-	text := r.Text
+	lines := []string{r.Text}
 	for _, a := range r.Attachments {
-		text += "\n[" + describeAttachment(a) + "]"
+		lines = append(lines, "["+describeAttachment(a)+"]")
 	}
-	return text
+	return strings.Join(lines, "\n")
 }
 
 // reset tells that a new conversation has begun at the transcript's position.

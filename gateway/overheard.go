@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"container/list"
+	"slices"
 	"sync"
 	"time"
 
@@ -115,8 +116,8 @@ func (e *ears) forget(key string, carried []overheard) {
 	}
 	r := el.Value.(*room)
 	last := carried[len(carried)-1]
-	for i := len(r.heard) - 1; i >= 0; i-- {
-		if r.heard[i].Key == last.Key && r.heard[i].At.Equal(last.At) {
+	for i, o := range slices.Backward(r.heard) {
+		if o.Key == last.Key && o.At.Equal(last.At) {
 			r.heard = append([]overheard(nil), r.heard[i+1:]...)
 			break
 		}

@@ -145,10 +145,9 @@ func TestMessagesBeyondTheCapAreDroppedAsConfiguredAndTheirSendersTold(t *testin
 // TestAMessageSentTheMomentAFinalAppearsIsAnswered sends from within the post of
 // the final, which is as early as anybody can.
 func TestAMessageSentTheMomentAFinalAppearsIsAnswered(t *testing.T) {
-	for _, mode := range []string{ModeSteer, ModeFollowUp, ModeCollect, ModeInterrupt} {
+	for mode, rounds := range map[string]int{ModeSteer: 1000, ModeFollowUp: 300, ModeCollect: 300, ModeInterrupt: 300} {
 		t.Run(mode, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				const rounds = 1000
 				c, s, m := newChat("chat"), newStore(t), &script{otherwise: echo}
 				eager := &eagerChat{chat: c, left: rounds}
 				b := start(t, Config{Store: s, Channels: []channels.Channel{eager}, Model: m, Queue: Queue{Mode: mode}})

@@ -229,9 +229,10 @@ func (r *run) askAgain() (bool, error) {
 func (r *run) handle(ev *agentcore.Event) error {
 	switch ev.Type {
 	case agentcore.MessageStart:
-		if ev.Message.Role == agentcore.RoleAssistant {
+		switch ev.Message.Role {
+		case agentcore.RoleAssistant:
 			r.out.openMessage()
-		} else if ev.Message.Role == agentcore.RoleUser {
+		case agentcore.RoleUser:
 			return r.injected()
 		}
 	case agentcore.MessageUpdate:
@@ -381,7 +382,11 @@ func (r *run) conclude(failed error) error {
 
 // failed tells the person why there is no answer, and the operator what to do.
 func (r *run) failed(e *agentcore.Error) (text string, err error) {
-	r.log.Error("run failed", "class", string(e.Class), "status", e.Status, "err", e)
+	level := slog.LevelError
+	if e.Class == agentcore.ErrLimit || e.Class == agentcore.ErrRefused || e.Class == agentcore.ErrEmpty {
+		level = slog.LevelWarn // nothing that an operator could mend
+	}
+	r.log.Log(r.t.ctx, level, "run failed", "class", string(e.Class), "status", e.Status, "err", e)
 	text = e.UserMessage()
 	if e.Class == agentcore.ErrContextOverflow {
 		text = "This conversation has grown longer than the model can take. Send /new to start a fresh one; what we said stays in the history."

@@ -94,6 +94,50 @@ func TestStopWithNothingToStopSaysSo(t *testing.T) {
 	})
 }
 
+func TestManyStopsInARowAreEachAnswered(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, s, m := newChat("chat"), newStore(t), &script{otherwise: echo}
+		b := start(t, Config{Store: s, Channels: []channels.Channel{c}, Model: m})
+		for i := range 10 {
+			c.send(t, direct(sess, string(rune('a'+i)), "/stop"))
+		}
+		at := time.Now()
+		c.send(t, direct(sess, "z", "hello"))
+		settled(t, b)
+		if took := time.Since(at); took > time.Second {
+			t.Errorf("the message after them took %v", took)
+		}
+		if got := c.texts(); len(got) != 11 || got[10] != "re: hello" {
+			t.Errorf("posts: %q", got)
+		}
+	})
+}
+
+func TestAModeratorMayStopARunAlthoughTheyMayNotSpeak(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, s := newChat("chat"), newStore(t)
+		m := &script{steps: []step{words(600)}}
+		b := start(t, Config{Store: s, Channels: []channels.Channel{c}, Model: m, Access: Access{
+			GroupPolicy: groupAllowlist, Channels: map[string]ChannelAccess{"chat": {AllowFrom: []string{"7"}}},
+		}})
+		c.send(t, inRoom("1", "7", "go on", true))
+		time.Sleep(time.Second)
+		stranger := inRoom("2", "8", "/stop", true)
+		c.send(t, stranger)
+		time.Sleep(time.Second)
+		if !b.dispatch.busy() {
+			t.Fatal("a stranger stopped the run")
+		}
+		moderator := inRoom("3", "9", "/stop", true)
+		moderator.Sender.Roles = []string{"moderator"}
+		c.send(t, moderator)
+		time.Sleep(2 * time.Second)
+		if b.dispatch.busy() {
+			t.Error("a moderator could not stop the run")
+		}
+	})
+}
+
 func TestNewBeginsAnEmptyConversation(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, s, m := newChat("chat"), newStore(t), &script{otherwise: echo}

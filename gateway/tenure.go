@@ -230,8 +230,12 @@ func (t *tenure) work() (end ending, err error) {
 	idle := 0
 	for turns := 0; ; {
 		if t.wantsLook() {
+			before := t.before
 			if err := t.dealWithSignals(nil); err != nil {
 				return ending{delay: retryAfter}, err
+			}
+			if t.before != before {
+				idle = 0
 			}
 		}
 		if t.ending() || t.g.dispatch.closed() {
