@@ -251,7 +251,7 @@ func (s Step) Images(supported bool) []agentcore.Image {
 	}
 	var out []agentcore.Image
 	for _, b := range s.Message.Content {
-		if img, ok := b.(agentcore.Image); ok && len(img.Data) > 0 {
+		if img, ok := b.(agentcore.Image); ok && sendable(img) {
 			out = append(out, img)
 		}
 	}
@@ -272,7 +272,7 @@ func UserParts(m *agentcore.Message, images, documents bool) []agentcore.Block {
 				continue
 			}
 		case agentcore.Image:
-			if !images || len(b.Data) == 0 {
+			if !images || !sendable(b) {
 				said = "(image omitted: " + whyOmitted(images) + ")"
 			}
 		case agentcore.Document:
@@ -295,7 +295,7 @@ func UserParts(m *agentcore.Message, images, documents bool) []agentcore.Block {
 
 func whyOmitted(supported bool) string {
 	if supported {
-		return "it is no longer available"
+		return "it can't be read, is too large, or is no longer there"
 	}
 	return "model does not support images"
 }

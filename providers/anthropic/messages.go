@@ -153,6 +153,7 @@ func (m *Model) appendUser(dst []byte, msg *agentcore.Message) []byte {
 }
 
 func appendImage(dst []byte, img agentcore.Image) []byte {
+	img = providers.FitImage(img)
 	dst = append(dst, `{"type":"image","source":{"type":"base64","media_type":`...)
 	dst = providers.AppendString(dst, img.MIMEType)
 	dst = append(dst, `,"data":`...)

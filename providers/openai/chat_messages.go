@@ -136,6 +136,7 @@ func onlyText(parts []agentcore.Block, sep string) (string, bool) {
 }
 
 func appendImageURL(dst []byte, img agentcore.Image) []byte {
+	img = providers.FitImage(img)
 	dst = append(dst, `{"type":"image_url","image_url":{"url":`...)
 	return append(providers.AppendBase64(dst, "data:"+safeMIME(img.MIMEType)+";base64,", img.Data), `}}`...)
 }

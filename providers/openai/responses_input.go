@@ -67,6 +67,7 @@ func (m *Model) appendInputUser(dst []byte, msg *agentcore.Message) []byte {
 }
 
 func appendInputImage(dst []byte, img agentcore.Image) []byte {
+	img = providers.FitImage(img)
 	dst = append(dst, `{"type":"input_image","image_url":`...)
 	return append(providers.AppendBase64(dst, "data:"+safeMIME(img.MIMEType)+";base64,", img.Data), '}')
 }
