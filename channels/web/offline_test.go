@@ -96,7 +96,7 @@ func TestALostConnectionLosesNoText(t *testing.T) {
 	p.shot("offline")
 	p.says(c, "two ")
 	p.write("written while away")
-	p.until("the message waits", `document.querySelector(".waits .bubble-note")?.textContent.startsWith("Not sent yet")`)
+	p.until("the message waits", `document.querySelector('.waits[data-state="sending"] .bubble-note')?.textContent.startsWith("Not sent yet")`)
 	p.focus("#box")
 	p.keys("half a thou")
 	if len(p.accepted) != 1 {

@@ -99,18 +99,19 @@ export class Conversation {
       this.dirty = true;
       return this.syncing;
     }
-    this.syncing = this.readOn();
-    try {
-      await this.syncing;
-    } catch (err) {
-      if (!this.closed) this.again = setTimeout(() => this.sync(), 3000);
-    } finally {
-      this.syncing = null;
-    }
+    // Whoever else asks meanwhile waits for the same; nobody sees it fail.
+    this.syncing = this.readOn().catch(() => this.askAgain());
+    await this.syncing;
+    this.syncing = null;
     if (this.dirty && !this.closed) {
       this.dirty = false;
       return this.sync();
     }
+  }
+
+  askAgain() {
+    clearTimeout(this.asking);
+    if (!this.closed) this.asking = setTimeout(() => this.sync(), 3000);
   }
 
   async readOn() {
