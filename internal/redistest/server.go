@@ -47,6 +47,22 @@ func Start(t testing.TB, settings ...string) *Server {
 	return s
 }
 
+// StartSentinel runs a sentinel for a test; it rewrites its configuration file.
+func StartSentinel(t testing.TB, config string) *Server {
+	t.Helper()
+	s := &Server{Dir: filepath.Dir(config)}
+	var err error
+	if s.Addr, err = freeAddr(); err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(s.Addr)
+	if err := s.run(config, "--sentinel", "--port", port, "--bind", "127.0.0.1"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Kill)
+	return s
+}
+
 // New runs a server with its data in dir. The caller kills it.
 func New(dir string, settings ...string) (*Server, error) {
 	s := &Server{Dir: dir, args: settings}
@@ -77,15 +93,19 @@ func (s *Server) URL() string { return "redis://" + s.Addr }
 
 // Restart starts the server again after Kill, with what its disk holds.
 func (s *Server) Restart() error {
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		return errors.New("redis-server is not in PATH: run `make deps`, or install it (Debian: apt-get install redis-server; macOS: brew install redis)")
-	}
 	_, port, err := net.SplitHostPort(s.Addr)
 	if err != nil {
 		return err
 	}
-	args := append([]string{"--port", port, "--bind", "127.0.0.1", "--dir", s.Dir, "--save", "", "--loglevel", "notice"}, s.args...)
+	return s.run(append([]string{"--port", port, "--bind", "127.0.0.1", "--dir", s.Dir, "--save", "", "--loglevel", "notice"}, s.args...)...)
+}
+
+// run starts the process and waits until it serves.
+func (s *Server) run(args ...string) error {
+	path, err := exec.LookPath("redis-server")
+	if err != nil {
+		return errors.New("redis-server is not in PATH: run `make deps`, or install it (Debian: apt-get install redis-server; macOS: brew install redis)")
+	}
 	cmd := exec.Command(path, args...)
 	out, in, err := os.Pipe()
 	if err != nil {

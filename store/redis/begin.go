@@ -50,7 +50,7 @@ func (s *Store) begin(ctx context.Context, requireDurability bool) error {
 // not use INFO.
 func (s *Store) greet(ctx context.Context) error {
 	reply, err := s.client.Do(ctx, "HELLO", "2").Result()
-	if err != nil && strings.Contains(err.Error(), "unknown command") {
+	if err != nil && strings.Contains(err.Error(), "unknown command") && strings.Contains(strings.ToLower(err.Error()), "hello") {
 		return fmt.Errorf("redis at %s is older than version 6: clawbot needs Redis %d or later, or Valkey", s.where, oldest)
 	}
 	if err != nil {
@@ -71,8 +71,6 @@ func (s *Store) greet(ctx context.Context) error {
 		return fmt.Errorf("%s is a sentinel: set store.url to redis-sentinel://HOST:PORT/NAME", s.where)
 	case mode == "cluster" && !s.cluster:
 		return fmt.Errorf("%s belongs to a cluster: set store.url to redis-cluster://HOST:PORT,HOST:PORT", s.where)
-	case mode == "standalone" && s.cluster:
-		return fmt.Errorf("%s is no cluster: set store.url to redis://HOST:PORT/NUMBER", s.where)
 	}
 	if facts["role"] == "replica" && !s.cluster {
 		return fmt.Errorf("redis at %s: %s", s.where, s.remedyOf("READONLY", ""))

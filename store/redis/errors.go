@@ -87,8 +87,8 @@ func (s *Store) remedyOf(code, message string) string {
 		return "it is a cluster: set store.url to redis-cluster://HOST:PORT,HOST:PORT"
 	}
 	switch {
-	case strings.Contains(message, "AUTH <password> called without any password configured"):
-		return "it has no password for the default user: remove the password from store.url, or set requirepass in Redis"
+	case strings.Contains(message, "cluster support disabled"):
+		return "it is no cluster: set store.url to redis://HOST:PORT/NUMBER"
 	case strings.Contains(message, "DB index is out of range"):
 		return "it has no database of that number: mend the number at the end of store.url"
 	case strings.Contains(message, "max number of clients"):
@@ -128,6 +128,9 @@ func (s *Store) remedyOfConnection(err error) string {
 		return "no sentinel answers, or none knows the name: mend the addresses and the name in store.url (redis-sentinel://HOST:26379,HOST:26379/NAME)"
 	case errors.Is(err, io.EOF), strings.Contains(message, "connection reset"):
 		return "it closed the connection: is it a Redis, does its port want TLS (rediss://)?"
+	}
+	if s.tls {
+		return "it does not answer: is Redis running and reachable from here, and is that its TLS port?"
 	}
 	return "it does not answer: is Redis running and reachable from here?"
 }

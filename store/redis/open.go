@@ -47,6 +47,7 @@ type Store struct {
 	cluster  bool
 	where    string // host and port, for people
 	user     string
+	tls      bool
 	keys     layout
 	scripts  *scripts
 	patience time.Duration
@@ -88,7 +89,7 @@ func newStore(cfg Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		client: connect(t), cluster: t.kind == "cluster", where: strings.Join(t.addrs, ","), user: t.user,
+		client: connect(t), cluster: t.kind == "cluster", where: strings.Join(t.addrs, ","), user: t.user, tls: t.tls != nil,
 		keys: newLayout(cfg.Prefix), scripts: newScripts(), patience: cfg.Patience, log: cfg.Logger,
 	}
 	if s.patience == 0 {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/redis/go-redis/v9/logging"
 	"go.uber.org/goleak"
 
 	"clawbot/internal/redistest"
@@ -22,6 +23,7 @@ import (
 var shared *redistest.Server
 
 func TestMain(m *testing.M) {
+	logging.Disable() // the client library's own log, of connections that tests break
 	os.Exit(func() int {
 		dir, err := os.MkdirTemp("", "clawbot-redis")
 		if err != nil {

@@ -87,7 +87,7 @@ func (l *lease) Append(ctx context.Context, first int64, entries []store.Entry) 
 func (l *lease) Compact(ctx context.Context, first int64, summary store.Entry, keepFrom int64) error {
 	err := l.valid(ctx, store.CheckSummary(summary))
 	if err == nil {
-		summary.KeepFrom = max(keepFrom, 0) // a negative one is refused by the script
+		summary.KeepFrom = keepFrom
 		_, err = l.call(ctx, l.store.scripts.compact, l.id, l.start.Token, first, keepFrom, when(summary.At), encode(&summary, l.start.Token))
 	}
 	return l.wrap("compact", err)

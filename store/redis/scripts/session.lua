@@ -33,7 +33,7 @@ local function data(item) return item:sub(item:find('\n', 1, true) + 1) end
 --   1 at kind .id token inbox drain keep .closes .opened,.opened \n data
 local function entry(item)
   local kind, id, drain, keep, closes, opens =
-    item:match('^1 %-?%d+ (%d) (%S+) %S+ %-?%d+ (%S+) (%d+) (%S+) (%S+)\n')
+    item:match('^1 %-?%d+ (%d) (%S+) %S+ %-?%d+ (%S+) (%-?%d+) (%S+) (%S+)\n')
   if not kind then return nil end
   return {kind = kind, id = id, drain = drain, keep = keep, closes = closes, opens = opens}
 end
