@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"iter"
 	"path/filepath"
+	"slices"
 	"testing"
+	"time"
 
 	"clawbot/agentcore"
 	"clawbot/channels"
@@ -72,19 +74,25 @@ func benchBot(b *testing.B, s store.Store) (c *postChat, m *instant, stop func()
 }
 
 // BenchmarkTurn is a whole turn: accepted, asked, recorded, delivered. asked-ns
-// is the part until the model is asked.
+// is the part until the model is asked, the durable accept included.
 func BenchmarkTurn(b *testing.B) {
 	benchStores(b, func(b *testing.B, s store.Store) {
 		c, m, stop := benchBot(b, s)
 		defer stop()
 		b.ReportAllocs()
+		var asked []time.Duration
 		for i := 0; b.Loop(); i++ {
-			if err := c.host.Accept(b.Context(), direct(fmt.Sprintf("chat:%d", i%100), fmt.Sprint(i), "hello there")); err != nil {
+			in := direct(fmt.Sprintf("chat:%d", i%100), fmt.Sprint(i), "hello there")
+			delivered := time.Now()
+			if err := c.host.Accept(b.Context(), in); err != nil {
 				b.Fatal(err)
 			}
 			<-m.asked
+			asked = append(asked, time.Since(delivered))
 			<-c.posted
 		}
+		slices.Sort(asked)
+		b.ReportMetric(float64(asked[len(asked)/2].Nanoseconds()), "asked-ns(median)")
 	})
 }
 

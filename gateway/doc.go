@@ -29,7 +29,15 @@
 // A message to an idle session starts its run at once. Debounce never delays
 // it: it gathers what follows. A message that arrives while the model has been
 // asked but has shown nothing, within the debounce window of the first, makes
-// the run ask again with both; one that ends up waiting behind a run is given
-// the rest of the window for its successors before the next run starts.
-// Steering is taken in between turns without any delay.
+// the run ask again with both (modes steer and interrupt). In collect mode the
+// messages that queued behind a run wait for the rest of the window, so that a
+// burst becomes one turn. Steering is taken in between turns without any delay.
+//
+// # After a crash
+//
+// Whoever takes a session up finds in its transcript what is owed. Calls
+// without a result run if they never began or are idempotent, and are answered
+// as interrupted otherwise; the reply goes on in the messages that are there; a
+// final that may not have arrived is delivered again. Work that has killed three
+// processes is given up, and its sender told.
 package gateway
