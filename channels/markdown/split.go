@@ -42,19 +42,18 @@ func SplitAfter(last Chunk, src string, limit int, measure func(string) int) []C
 	}
 	s := splitter{limit: max(limit, 1), measure: measure}
 	var chunks []Chunk
-	from, at := last.next, 0
+	from, at, start := last.next, 0, 0
 	for at < len(src) {
 		c := s.next(src[at:], from)
-		c.Start, c.End = at, at+c.End
-		at, from = c.End, c.next
-		if c.Text == "" && len(chunks) > 0 {
-			chunks[len(chunks)-1].End, chunks[len(chunks)-1].next = c.End, c.next
+		at, from = at+c.End, c.next
+		if Blank(c.Text) { // goes with what comes before or after
+			if n := len(chunks); n > 0 {
+				chunks[n-1].End, chunks[n-1].next, start = at, from, at
+			}
 			continue
 		}
+		c.Start, c.End, start = start, at, at
 		chunks = append(chunks, c)
-	}
-	if len(chunks) == 1 && chunks[0].Text == "" {
-		return nil
 	}
 	return chunks
 }
@@ -94,7 +93,14 @@ func (s *splitter) next(src string, from resume) Chunk {
 		if !ok && from.prefix != "" {
 			return s.next(src, resume{path: from.path, inLine: from.inLine})
 		}
-		return Chunk{Text: finish(v.text[:c.at], c.close), End: v.source(c.at, c.next.inLine), next: v.then(c.at, c.next)}
+		text = finish(v.text[:c.at], c.close)
+		switch {
+		case Blank(v.text[v.prefix:c.at]):
+			text = ""
+		case !ok:
+			text = strings.TrimSpace(text) // no room for indentation
+		}
+		return Chunk{Text: text, End: v.source(c.at, c.next.inLine), next: v.then(c.at, c.next)}
 	}
 }
 

@@ -18,7 +18,7 @@ func checkChunks(t interface{ Fatalf(string, ...any) }, src string, limit int, m
 			t.Fatalf("chunk %d-%d after %d of %d", c.Start, c.End, at, len(src))
 		}
 		at = c.End
-		if n := measure(c.Text); n > limit && utf8.RuneCountInString(strings.TrimSpace(src[c.Start:c.End])) > 1 {
+		if n := measure(c.Text); n > limit && utf8.RuneCountInString(c.Text) > 1 {
 			t.Fatalf("%d is over the limit of %d: %q", n, limit, c.Text)
 		}
 		if f := openFence(c.Text + "\n"); f.marker != "" && at < len(src) && limit >= 40 && strings.Count(c.Text, "```") > 0 && openFence(src[:c.Start]+"\n").marker == "" {
