@@ -121,6 +121,11 @@ type Store struct {
 	Path   string        `toml:"path" rule:"nonempty,path"`
 	URL    redact.Secret `toml:"url" rule:"url:redis,rediss,redis-sentinel,rediss-sentinel,redis-cluster,rediss-cluster"`
 	Prefix string        `toml:"prefix" rule:"nonempty"`
+	// RequireDurability refuses a Redis that can lose what it acknowledged.
+	RequireDurability bool `toml:"require_durability"`
+	// LeaseTTL is how long a session or poller stays taken after its replica was
+	// last heard of.
+	LeaseTTL time.Duration `toml:"lease_ttl" min:"250ms" max:"10m"`
 }
 
 // Server is the one HTTP listener.

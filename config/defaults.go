@@ -25,7 +25,7 @@ func Default() *Config {
 			Plugins: Plugins{Dirs: []string{"plugins"}},
 		},
 		Skills:   Skills{Dirs: []string{"skills"}},
-		Store:    Store{Driver: "sqlite", Path: "clawbot.db", URL: "redis://127.0.0.1:6379/0", Prefix: "clawbot"},
+		Store:    Store{Driver: "sqlite", Path: "clawbot.db", URL: "redis://127.0.0.1:6379/0", Prefix: "clawbot", LeaseTTL: 15 * time.Second},
 		Server:   Server{Listen: "127.0.0.1:8080", MaxRuns: 256, Drain: 20 * time.Second},
 		Access:   Access{DMPolicy: "pairing", GroupPolicy: "mention", ReplyIn: "thread"},
 		Channels: Channels{Web: Web{Enabled: true}},

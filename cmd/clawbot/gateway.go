@@ -41,10 +41,11 @@ func newGateway(cfg *config.Config, s store.Store, model agentcore.Model, list [
 			Mode: cfg.Queue.Mode, Channels: cfg.Queue.Channels, SteerBy: cfg.Queue.SteerBy,
 			Debounce: orNone(cfg.Queue.Debounce), Cap: cfg.Queue.Cap, Drop: cfg.Queue.Drop,
 		},
-		Access:  access(cfg),
-		MaxRuns: cfg.Server.MaxRuns,
-		Drain:   orNone(cfg.Server.Drain),
-		Logger:  log,
+		Access:   access(cfg),
+		MaxRuns:  cfg.Server.MaxRuns,
+		Drain:    orNone(cfg.Server.Drain),
+		LeaseTTL: cfg.Store.LeaseTTL,
+		Logger:   log,
 	})
 }
 

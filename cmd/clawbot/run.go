@@ -87,6 +87,9 @@ func (b *bot) open(ctx context.Context) (err error) {
 			b.close()
 		}
 	}()
+	if err = claim(ctx, b.store, &b.cfg.Channels); err != nil {
+		return err
+	}
 	list, err := b.channels()
 	if err != nil {
 		return err
@@ -148,6 +151,10 @@ func (b *bot) newServer(ctx context.Context, list []channels.Channel) (*server.S
 				return nil
 			}},
 		},
+	}
+	if _, shared := b.store.(claimer); shared && b.cfg.Tools.Workspace != "" {
+		workspace := sharedWorkspace{b.store.State(), b.cfg.Tools.Workspace}
+		cfg.Checks = append(cfg.Checks, server.Check{Name: "workspace", Check: workspace.check})
 	}
 	for _, ch := range list {
 		h, ok := ch.(channels.Handler)

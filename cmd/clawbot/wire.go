@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/redis/go-redis/v9/logging"
+
 	"clawbot/agentcore"
 	"clawbot/channels"
 	"clawbot/channels/telegram"
@@ -17,6 +19,7 @@ import (
 	"clawbot/providers/openai"
 	"clawbot/store"
 	"clawbot/store/memory"
+	"clawbot/store/redis"
 	"clawbot/store/sqlite"
 	"clawbot/tools"
 	"clawbot/tools/builtin"
@@ -47,6 +50,16 @@ func drivers() map[string]driver {
 			s, err := sqlite.Open(ctx, sqlite.Config{Path: cfg.Path, Logger: log})
 			if err != nil {
 				return nil, err // and not an interface that holds a nil pointer
+			}
+			return s, nil
+		},
+		"redis": func(ctx context.Context, cfg config.Store, log *slog.Logger) (store.Store, error) {
+			logging.Disable() // the client library's own log: what it has to say comes as errors, too
+			s, err := redis.Open(ctx, redis.Config{
+				URL: cfg.URL.Reveal(), Prefix: cfg.Prefix, RequireDurability: cfg.RequireDurability, Logger: log,
+			})
+			if err != nil {
+				return nil, err
 			}
 			return s, nil
 		},
