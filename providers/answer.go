@@ -162,7 +162,7 @@ func (a *Answer) readWhole(body io.Reader) *agentcore.Error {
 		a.events = NewSSE(bytes.NewReader(text), MaxEvent)
 		return nil
 	}
-	if text[0] != '{' {
+	if text[0] != '{' && (text[0] != '[' || a.client.format != FormatGoogle) { // its list is a stream by another name
 		return a.client.notAStream(text)
 	}
 	a.whole = text

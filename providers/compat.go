@@ -286,7 +286,7 @@ func fixedSampling(name string) bool {
 	return major > 4 || major == 4 && minor >= 7
 }
 
-var gemini = regexp.MustCompile(`^gemini-(?:(\d+)(?:\.\d+)?-|(?:pro|flash|flash-lite)-latest$)`)
+var gemini = regexp.MustCompile(`^gemini-(?:(\d+)(?:\.\d+)?(?:-|$)|(?:pro|flash|flash-lite)-latest$)`)
 
 // GeminiVersion returns the major version in a Gemini model's name, 0 if it has
 // none. The names that follow the newest model count as 3.

@@ -3,6 +3,7 @@ package providers
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"strings"
 
 	"clawbot/agentcore"
 )
@@ -180,6 +181,13 @@ func NewCallID() string {
 	var b [12]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return "call_" + hex.EncodeToString(b[:])
+}
+
+// MadeUp reports whether id is one of [NewCallID]'s, which no server knows.
+func MadeUp(id string) bool {
+	rest, ok := strings.CutPrefix(id, "call_")
+	_, err := hex.DecodeString(rest)
+	return ok && len(rest) == 24 && err == nil
 }
 
 // End finishes p. A call without an id gets one.

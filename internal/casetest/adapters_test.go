@@ -6,6 +6,7 @@ import (
 	"clawbot/agentcore"
 	"clawbot/providers"
 	"clawbot/providers/anthropic"
+	"clawbot/providers/google"
 	"clawbot/providers/openai"
 )
 
@@ -25,6 +26,7 @@ var adapters = map[string]struct {
 	"anthropic":          {providers.FormatAnthropic, anthropic.New},
 	"openai-completions": {providers.FormatOpenAI, openai.New},
 	"openai-responses":   {providers.FormatResponses, openai.New},
+	"google":             {providers.FormatGoogle, google.New},
 }
 
 // hosts are the servers that a case may name.

@@ -139,7 +139,7 @@ func invariants() map[string]func(body any, want invariant) string {
 			return anywhere(body, w.Value, func(a, b string) bool { return a == b })
 		},
 	}
-	for _, more := range []map[string]func(any, invariant) string{anthropicInvariants, openaiInvariants} {
+	for _, more := range []map[string]func(any, invariant) string{anthropicInvariants, openaiInvariants, geminiInvariants, mistralInvariants} {
 		maps.Copy(all, more)
 	}
 	return all

@@ -40,11 +40,12 @@ type streamExpected struct {
 		Any       bool     `json:"any"`
 		Retryable *bool    `json:"retryable"`
 	}
-	Usage      map[string]int64
-	UniqueIDs  bool `json:"uniqueIds"`
-	IDPattern  string
-	Replay     []map[string]any
-	Signatures json.RawMessage
+	Usage     map[string]int64
+	UniqueIDs bool `json:"uniqueIds"`
+	IDPattern string
+	Replay    []map[string]any
+	// Signatures are those of calls, by their ids; null: none.
+	Signatures map[string]*string
 }
 
 type streamCall struct {
@@ -237,12 +238,25 @@ func compareCalls(got []agentcore.ToolCall, want streamExpected) string {
 		if want.UniqueIDs && (c.ID == "" || ids[c.ID]) {
 			return fmt.Sprintf("call %d has the id %q, which is empty or taken", i, c.ID)
 		}
-		if want.IDPattern != "" && !regexp.MustCompile(want.IDPattern).MatchString(c.ID) {
+		if want.IDPattern != "" && !matchesID(want.IDPattern, c.ID) {
 			return fmt.Sprintf("call %d has the id %q, want %s", i, c.ID, want.IDPattern)
+		}
+		if signature, ok := want.Signatures[c.ID]; ok && (signature == nil && c.Signature != "" || signature != nil && c.Signature != *signature) {
+			return fmt.Sprintf("call %d has the signature %q", i, c.Signature)
 		}
 		ids[c.ID] = true
 	}
 	return ""
+}
+
+// matchesID matches an id against a pattern, which may begin with a negative
+// lookahead; Go's patterns have none.
+func matchesID(pattern, id string) bool {
+	rest, anchored := strings.CutPrefix(pattern, "^(?!")
+	if not, after, found := strings.Cut(rest, ")"); anchored && found {
+		return !regexp.MustCompile("^(?:"+not+")").MatchString(id) && regexp.MustCompile("^"+after).MatchString(id)
+	}
+	return regexp.MustCompile(pattern).MatchString(id)
 }
 
 func sameJSON(a, b any) bool {
