@@ -1,6 +1,7 @@
 package web
 
 import (
+	"clawbot/internal/browsertest"
 	"os"
 	"testing"
 
@@ -9,7 +10,7 @@ import (
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	closeChromium()
+	browsertest.Close()
 	if code == 0 {
 		if err := goleak.Find(); err != nil {
 			println(err.Error())

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"clawbot/internal/browsertest"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -78,10 +79,10 @@ const plainHTML = `const plain = (el) => {
 
 func TestMarkdownReadsAsMeant(t *testing.T) {
 	p := browse(t)
-	p.open("/")
+	p.Open("/")
 	for _, c := range markdownCases {
 		source, _ := json.Marshal(c.source)
-		got := eval[string](p, `import("/assets/markdown.js").then(({ render }) => {`+plainHTML+`
+		got := browsertest.Eval[string](p.Tab, `import("/assets/markdown.js").then(({ render }) => {`+plainHTML+`
 			const el = document.createElement("div");
 			render(el, `+string(source)+`);
 			return plain(el);
@@ -94,7 +95,7 @@ func TestMarkdownReadsAsMeant(t *testing.T) {
 
 func TestMarkdownThatIsStreamedEndsAsIfItHadComeAtOnce(t *testing.T) {
 	p := browse(t)
-	p.open("/")
+	p.Open("/")
 	sources := []string{sampleAnswer, "```sh\nls\n```\n\n```\n``\n`````\n\nx", "- a\n\n- b\n\n  c\n\n1. d\n   ```\n   e\n   ```"}
 	var all strings.Builder
 	for _, c := range markdownCases {
@@ -102,7 +103,7 @@ func TestMarkdownThatIsStreamedEndsAsIfItHadComeAtOnce(t *testing.T) {
 		all.WriteString(c.source + "\n\n")
 	}
 	data, _ := json.Marshal(append(sources, all.String()))
-	differ := eval[[]string](p, `import("/assets/markdown.js").then(({ render, Writer }) => {`+plainHTML+`
+	differ := browsertest.Eval[[]string](p.Tab, `import("/assets/markdown.js").then(({ render, Writer }) => {`+plainHTML+`
 		const differ = [];
 		for (const source of `+string(data)+`) {
 			const whole = document.createElement("div");
@@ -125,7 +126,7 @@ func TestMarkdownThatIsStreamedEndsAsIfItHadComeAtOnce(t *testing.T) {
 
 func TestUnfinishedMarkdownIsShownAsItWillBe(t *testing.T) {
 	p := browse(t)
-	p.open("/")
+	p.Open("/")
 	for source, want := range map[string]string{
 		"**bol":            "<p><strong>bol</strong></p>",
 		"a **b *c":         "<p>a <strong>b <em>c</em></strong></p>",
@@ -137,7 +138,7 @@ func TestUnfinishedMarkdownIsShownAsItWillBe(t *testing.T) {
 		"```go\nfunc":      code("go", "func"),
 	} {
 		src, _ := json.Marshal(source)
-		got := eval[string](p, `import("/assets/markdown.js").then(({ Writer }) => {`+plainHTML+`
+		got := browsertest.Eval[string](p.Tab, `import("/assets/markdown.js").then(({ Writer }) => {`+plainHTML+`
 			const el = document.createElement("div");
 			new Writer(el).add(`+string(src)+`);
 			return plain(el);
@@ -175,25 +176,25 @@ func TestNothingThatAModelOrAToolSaysIsRun(t *testing.T) {
 		b.add(c, EntryToolResult, r, "")
 		b.add(c, EntryNote, userText(a), "")
 	}
-	p.open("/c/xss")
-	p.until("all is drawn", `document.querySelectorAll(".entries > *").length > 50`)
-	eval[bool](p, `(window.boom = () => { window.boomed = true; }, document.querySelectorAll("details").forEach((d) => (d.open = true)), true)`)
-	p.until("tools are unfolded", `document.querySelectorAll(".tool-body").length > 10`)
-	p.expect("nothing ran", `!window.boomed`)
-	p.expect("no foreign element came into being", `!document.querySelector("#thread :is(img, script, iframe, style, form, base, meta, object, embed, link, video)")`)
-	bad := eval[[]string](p, `[...document.querySelectorAll("#thread *")].flatMap((e) => [...e.attributes].filter((a) =>
+	p.Open("/c/xss")
+	p.Until("all is drawn", `document.querySelectorAll(".entries > *").length > 50`)
+	browsertest.Eval[bool](p.Tab, `(window.boom = () => { window.boomed = true; }, document.querySelectorAll("details").forEach((d) => (d.open = true)), true)`)
+	p.Until("tools are unfolded", `document.querySelectorAll(".tool-body").length > 10`)
+	p.Expect("nothing ran", `!window.boomed`)
+	p.Expect("no foreign element came into being", `!document.querySelector("#thread :is(img, script, iframe, style, form, base, meta, object, embed, link, video)")`)
+	bad := browsertest.Eval[[]string](p.Tab, `[...document.querySelectorAll("#thread *")].flatMap((e) => [...e.attributes].filter((a) =>
 		a.name.startsWith("on") || a.name === "style" || (a.name === "href" && e.tagName === "A" && !/^(https?|mailto):/.test(a.value))).map((a) => e.tagName + " " + a.name + "=" + a.value))`)
 	if len(bad) > 0 {
 		t.Errorf("attributes that do something: %q", bad)
 	}
-	p.expect("links tell their target nothing", `[...document.querySelectorAll("#thread a")].every((a) => a.rel.includes("noopener") && a.target === "_blank")`)
+	p.Expect("links tell their target nothing", `[...document.querySelectorAll("#thread a")].every((a) => a.rel.includes("noopener") && a.target === "_blank")`)
 }
 
 func TestMarkdownOfAnyShapeIsReadInLinearTime(t *testing.T) {
 	p := browse(t)
-	p.open("/")
+	p.Open("/")
 	// Each is 200 kB of something that makes careless parsers slow.
-	slow := eval[[]string](p, `import("/assets/markdown.js").then(({ render }) => {
+	slow := browsertest.Eval[[]string](p.Tab, `import("/assets/markdown.js").then(({ render }) => {
 		const n = 200000;
 		const many = (s) => s.repeat(n / s.length);
 		const took = [];

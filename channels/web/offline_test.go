@@ -1,6 +1,7 @@
 package web
 
 import (
+	"clawbot/internal/browsertest"
 	"fmt"
 	"io"
 	"net"
@@ -84,21 +85,21 @@ func TestALostConnectionLosesNoText(t *testing.T) {
 	b, base := serveBot(t, server.Config{Listen: "127.0.0.1:0"})
 	g := newGate(t, strings.TrimPrefix(base, "http://"))
 	p := openTab(t, b, "http://"+g.Addr().String())
-	p.open("/")
-	p.write("hello")
-	c := p.conversation()
+	p.Open("/")
+	p.Write("hello")
+	c := p.Conversation()
 	p.took(c, p.next(0))
 	p.start(c)
 	p.says(c, "one ")
-	p.until("streaming", `document.querySelector(".open .md")?.textContent === "one"`)
+	p.Until("streaming", `document.querySelector(".open .md")?.textContent === "one"`)
 	g.set(true)
-	p.until("it says that it is offline", `document.getElementById("link").dataset.state === "offline" && !document.getElementById("offline").hidden`)
-	p.shot("offline")
+	p.Until("it says that it is offline", `document.getElementById("link").dataset.state === "offline" && !document.getElementById("offline").hidden`)
+	p.Shot("offline")
 	p.says(c, "two ")
-	p.write("written while away")
-	p.until("the message waits", `document.querySelector('.waits[data-state="sending"] .bubble-note')?.textContent.startsWith("Not sent yet")`)
-	p.focus("#box")
-	p.keys("half a thou")
+	p.Write("written while away")
+	p.Until("the message waits", `document.querySelector('.waits[data-state="sending"] .bubble-note')?.textContent.startsWith("Not sent yet")`)
+	p.Focus("#box")
+	p.Keys("half a thou")
 	if len(p.accepted) != 1 {
 		t.Fatalf("%d accepted", len(p.accepted))
 	}
@@ -107,10 +108,10 @@ func TestALostConnectionLosesNoText(t *testing.T) {
 		t.Errorf("sent %q", in.Text)
 	}
 	p.says(c, "three")
-	p.until("what was missed is there", `document.querySelector(".open .md").textContent === "one two three"`)
-	p.until("connected", `document.getElementById("link").dataset.state === "open" && document.getElementById("offline").hidden`)
-	p.do(chromedp.Reload())
-	p.until("the draft survives a reload", `document.getElementById("box")?.value === "half a thou"`)
+	p.Until("what was missed is there", `document.querySelector(".open .md").textContent === "one two three"`)
+	p.Until("connected", `document.getElementById("link").dataset.state === "open" && document.getElementById("offline").hidden`)
+	p.Do(chromedp.Reload())
+	p.Until("the draft survives a reload", `document.getElementById("box")?.value === "half a thou"`)
 	if n := len(p.accepted); n != 2 {
 		t.Errorf("%d messages were accepted, want 2: none twice", n)
 	}
@@ -120,48 +121,46 @@ func TestAMessageWrittenOfflineSurvivesAReload(t *testing.T) {
 	b, base := serveBot(t, server.Config{Listen: "127.0.0.1:0"})
 	b.refuse = fmt.Errorf("the store is away")
 	p := openTab(t, b, base)
-	p.open("/")
-	p.write("keep me")
-	c := p.conversation()
-	p.until("it waits and says why", `document.querySelector(".bubble-note")?.textContent.includes("the store is away")`)
-	p.do(chromedp.Reload())
-	p.until("still there", `document.querySelector(".waits .bubble")?.textContent === "keep me"`)
+	p.Open("/")
+	p.Write("keep me")
+	c := p.Conversation()
+	p.Until("it waits and says why", `document.querySelector(".bubble-note")?.textContent.includes("the store is away")`)
+	p.Do(chromedp.Reload())
+	p.Until("still there", `document.querySelector(".waits .bubble")?.textContent === "keep me"`)
 	b.mu.Lock()
 	b.refuse = nil
 	b.mu.Unlock()
 	if in := p.next(0); in.Text != "keep me" || in.Target.Chat != c {
 		t.Errorf("sent %+v", in)
 	}
-	p.mu.Lock()
-	p.problems = nil // the browser reports each 503
-	p.mu.Unlock()
+	p.Forgive() // the browser reports each 503
 }
 
 func TestAMessageThatIsRefusedCanBeEdited(t *testing.T) {
 	p := browse(t)
-	p.open("/")
-	p.until("ready", `document.querySelector("#model").textContent`)
-	eval[bool](p, `(document.getElementById("box").value = "x".repeat(300000), document.getElementById("box").dispatchEvent(new Event("input")), true)`)
-	p.focus("#box")
-	p.keys(kb.Enter)
-	p.until("the page says how large it may be", `document.querySelector(".hint.bad")?.textContent.includes("256 kB")`)
-	p.expect("and keeps it", `document.getElementById("box").value.length === 300000`)
+	p.Open("/")
+	p.Until("ready", `document.querySelector("#model").textContent`)
+	browsertest.Eval[bool](p.Tab, `(document.getElementById("box").value = "x".repeat(300000), document.getElementById("box").dispatchEvent(new Event("input")), true)`)
+	p.Focus("#box")
+	p.Keys(kb.Enter)
+	p.Until("the page says how large it may be", `document.querySelector(".hint.bad")?.textContent.includes("256 kB")`)
+	p.Expect("and keeps it", `document.getElementById("box").value.length === 300000`)
 }
 
 func TestAMessageThatIsNeverAnsweredDoesNotWaitForEver(t *testing.T) {
 	p := browse(t)
-	p.open("/")
-	p.write("from somebody who may not speak")
+	p.Open("/")
+	p.Write("from somebody who may not speak")
 	p.next(0)
-	p.do(chromedp.Reload())
-	p.until("it stands there as said", `document.querySelector(".entries .said") && !document.querySelector(".waits")`)
+	p.Do(chromedp.Reload())
+	p.Until("it stands there as said", `document.querySelector(".entries .said") && !document.querySelector(".waits")`)
 }
 
 func TestLiveEventsThatAreLostAreMadeUpForFromTheTranscript(t *testing.T) {
 	p := browse(t)
-	p.open("/")
-	p.write("hello")
-	c := p.conversation()
+	p.Open("/")
+	p.Write("hello")
+	c := p.Conversation()
 	in := p.next(0)
 	p.mu2(func() { p.deaf = true })
 	p.took(c, in)
@@ -170,12 +169,12 @@ func TestLiveEventsThatAreLostAreMadeUpForFromTheTranscript(t *testing.T) {
 	p.mu2(func() { p.deaf = false })
 	p.says(c, "words")
 	p.finish(c, text(agentcore.RoleAssistant, "lost words"))
-	p.until("the message is whole", `document.querySelector(".entries .md")?.textContent === "lost words"`)
-	p.expect("after the question", `document.querySelector(".entries > :first-child").dataset.kind === "user"`)
+	p.Until("the message is whole", `document.querySelector(".entries .md")?.textContent === "lost words"`)
+	p.Expect("after the question", `document.querySelector(".entries > :first-child").dataset.kind === "user"`)
 	p.mu2(func() { p.deaf = true })
 	p.finish(c, text(agentcore.RoleAssistant, "unheard"))
 	p.end(c, "")
-	p.until("even without a word the end comes", `document.getElementById("stop").hidden && document.querySelector(".entries").textContent.includes("unheard")`)
+	p.Until("even without a word the end comes", `document.getElementById("stop").hidden && document.querySelector(".entries").textContent.includes("unheard")`)
 }
 
 // mu2 runs fn under the bot's lock.

@@ -7,6 +7,7 @@ import (
 
 	"clawbot/agentcore"
 	"clawbot/channels"
+	"clawbot/internal/browsertest"
 
 	"github.com/chromedp/chromedp/kb"
 )
@@ -35,16 +36,16 @@ func TestEveryStateHasAShape(t *testing.T) {
 					p.add(c, EntryUser, text(agentcore.RoleUser, title), "")
 					p.sessions[prefix+c].active = time.Now().Add(-time.Duration(i*26+1) * time.Hour)
 				}
-				p.size(d.width, d.height, d.scale)
-				p.media("prefers-color-scheme", scheme)
-				shot := func(state string) { p.fits(state); p.shot(d.name + "-" + scheme + "-" + state) }
-				p.open("/")
-				p.until("the list is there", `document.querySelectorAll("#list li").length === 3 && document.querySelector("#model").textContent`)
+				p.Size(d.width, d.height, d.scale)
+				p.Media("prefers-color-scheme", scheme)
+				shot := func(state string) { p.fits(state); p.Shot(d.name + "-" + scheme + "-" + state) }
+				p.Open("/")
+				p.Until("the list is there", `document.querySelectorAll("#list li").length === 3 && document.querySelector("#model").textContent`)
 				shot("1-empty")
 				drawRun(p, shot)
 				if d.name == "phone" {
-					p.click("#menu")
-					p.until("the drawer is open", `document.getElementById("side").getBoundingClientRect().left === 0`)
+					p.Click("#menu")
+					p.Until("the drawer is open", `document.getElementById("side").getBoundingClientRect().left === 0`)
 					shot("9-drawer")
 				}
 			})
@@ -54,20 +55,20 @@ func TestEveryStateHasAShape(t *testing.T) {
 
 // drawRun goes through a conversation and stops for a picture at each state.
 func drawRun(p *tab, shot func(string)) {
-	p.write("How does a message travel? Look at the README first.")
-	c := p.conversation()
+	p.Write("How does a message travel? Look at the README first.")
+	c := p.Conversation()
 	p.took(c, p.next(0))
 	p.start(c)
-	p.until("working", `document.querySelector(".status:not([hidden])") && !document.querySelector(".waits")`)
+	p.Until("working", `document.querySelector(".status:not([hidden])") && !document.querySelector(".waits")`)
 	shot("2-working")
 	p.finish(c, calling("I will look.", call("t1", "read_file", `{"path":"README.md"}`), call("t2", "exec", `{"command":"grep -rn 'Accept(' --include=*.go . | head -20"}`)))
 	p.tool(c, "tool_start", channels.LiveCall{ID: "t1", Name: "read_file"})
 	p.tool(c, "tool_start", channels.LiveCall{ID: "t2", Name: "exec"})
 	p.tool(c, "tool_end", channels.LiveCall{ID: "t1", Name: "read_file", Output: "# clawbot", MS: 12})
 	p.tool(c, "tool_update", channels.LiveCall{ID: "t2", Name: "exec", Output: "gateway/accept.go:31"})
-	p.until("tools run", `document.querySelectorAll(".entries .tool").length === 2 && document.querySelector('.tool[data-state="done"]')`)
-	p.write("And put it into a table, please")
-	p.until("it steers", `document.querySelector(".bubble-note")?.textContent.startsWith("Will reach")`)
+	p.Until("tools run", `document.querySelectorAll(".entries .tool").length === 2 && document.querySelector('.tool[data-state="done"]')`)
+	p.Write("And put it into a table, please")
+	p.Until("it steers", `document.querySelector(".bubble-note")?.textContent.startsWith("Will reach")`)
 	shot("3-tools-steering")
 	steer := p.next(1)
 	p.tool(c, "tool_end", channels.LiveCall{ID: "t2", Name: "exec", Output: "exit 1", IsError: true, MS: 2300})
@@ -75,33 +76,33 @@ func drawRun(p *tab, shot func(string)) {
 	p.result(c, "t2", "exec", "exit status 1", true)
 	p.took(c, steer)
 	p.says(c, sampleAnswer[:520])
-	p.until("streaming", `document.querySelector(".open .md table, .open .md ol, .open .md h3")`)
+	p.Until("streaming", `document.querySelector(".open .md table, .open .md ol, .open .md h3")`)
 	shot("4-streaming")
 	p.says(c, sampleAnswer[520:])
 	m := text(agentcore.RoleAssistant, sampleAnswer)
 	m.Usage = agentcore.Usage{Input: 1200, Output: 410}
 	p.finish(c, m)
 	p.end(c, "")
-	p.until("done", `document.getElementById("stop").hidden && document.querySelector(".entries .table")`)
+	p.Until("done", `document.getElementById("stop").hidden && document.querySelector(".entries .table")`)
 	shot("5-done")
-	p.focus(`.tool[data-call="t1"] summary`)
-	p.keys(kb.Enter)
-	p.until("unfolded", `document.querySelector(".tool-body")`)
-	p.click(`.tool[data-call="t1"] .tool-name`)
-	p.keys(kb.Enter)
+	p.Focus(`.tool[data-call="t1"] summary`)
+	p.Keys(kb.Enter)
+	p.Until("unfolded", `document.querySelector(".tool-body")`)
+	p.Click(`.tool[data-call="t1"] .tool-name`)
+	p.Keys(kb.Enter)
 	shot("6-unfolded")
-	p.write("Now in Spanish")
+	p.Write("Now in Spanish")
 	p.took(c, p.next(2))
 	p.start(c)
 	p.end(c, "The model `anthropic/claude` can’t be reached: connection refused.\n\nCheck `providers.anthropic.base_url`, or whether a proxy is needed (`providers.anthropic.proxy`).")
-	p.until("failed", `document.querySelector(".card.bad")`)
+	p.Until("failed", `document.querySelector(".card.bad")`)
 	shot("7-failed")
 }
 
 // fits checks that nothing is wider than the screen.
 func (p *tab) fits(state string) {
 	p.t.Helper()
-	wide := eval[string](p, `[...document.querySelectorAll("body *")].filter((e) => {
+	wide := browsertest.Eval[string](p.Tab, `[...document.querySelectorAll("body *")].filter((e) => {
 		const r = e.getBoundingClientRect();
 		if (!r.width || !r.height || e.closest(".unseen, .skip, .side:not(.shown), pre, .table, svg")) return false;
 		return r.right > innerWidth + 0.5 || (r.left < -0.5 && !e.closest(".side"));

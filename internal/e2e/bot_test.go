@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"clawbot/channels/channeltest"
+	"clawbot/internal/browsertest"
 	"clawbot/internal/modeltest"
 )
 
@@ -32,6 +33,7 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		defer os.RemoveAll(dir)
+		defer browsertest.Close()
 		binary = filepath.Join(dir, "clawbot")
 		args := append(append([]string{"build"}, buildFlags...), "-o", binary, "clawbot/cmd/clawbot")
 		if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
