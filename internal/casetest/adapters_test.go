@@ -7,6 +7,7 @@ import (
 	"clawbot/providers"
 	"clawbot/providers/anthropic"
 	"clawbot/providers/google"
+	"clawbot/providers/mistral"
 	"clawbot/providers/openai"
 )
 
@@ -27,6 +28,7 @@ var adapters = map[string]struct {
 	"openai-completions": {providers.FormatOpenAI, openai.New},
 	"openai-responses":   {providers.FormatResponses, openai.New},
 	"google":             {providers.FormatGoogle, google.New},
+	"mistral":            {providers.FormatMistral, mistral.New},
 }
 
 // hosts are the servers that a case may name.
