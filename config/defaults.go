@@ -48,8 +48,8 @@ func presets() []preset {
 	return []preset{
 		{"anthropic", "anthropic", "https://api.anthropic.com", []string{"ANTHROPIC_API_KEY"}, "claude-sonnet-4-6"},
 		{"openai", "openai", "https://api.openai.com", []string{"OPENAI_API_KEY"}, "gpt-5-mini"},
-		{"google", "openai", "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions", []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, "gemini-2.5-flash"},
-		{"mistral", "openai", "https://api.mistral.ai", []string{"MISTRAL_API_KEY"}, "mistral-medium-latest"},
+		{"google", "google", "https://generativelanguage.googleapis.com", []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, "gemini-2.5-flash"},
+		{"mistral", "mistral", "https://api.mistral.ai", []string{"MISTRAL_API_KEY"}, "mistral-medium-latest"},
 		{"ollama", "openai", "http://127.0.0.1:11434", nil, ""},
 		{"demo", "demo", "", nil, "demo"},
 	}

@@ -75,16 +75,15 @@ func (c Config) Endpoint(format, model string, t Traits) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if format == FormatGoogle {
-		return googleEndpoint(u, model), nil
-	}
 	end := endpointPath[format]
-	if other := otherFormat(u.Path, end); other != "" {
+	if other := otherFormat(u.Path, end); other != "" && other != format {
 		return "", &agentcore.Error{Class: agentcore.ErrNotFound, Message: fmt.Sprintf(
 			"%s = %q is the address of the format %q: set %s = %q, or give the address without its last part",
 			c.setting("base_url"), c.BaseURL, other, c.setting("format"), other)}
 	}
 	switch {
+	case format == FormatGoogle:
+		return googleEndpoint(u, model), nil
 	case t.Vendor == "azure":
 		azurePath(u, end, model, t.APIVersion)
 	case strings.HasSuffix(u.Path, end):
@@ -147,7 +146,7 @@ func azurePath(u *url.URL, end, model, version string) {
 
 func googleEndpoint(u *url.URL, model string) string {
 	model = strings.TrimPrefix(model, "models/")
-	p := u.Path
+	p := strings.TrimSuffix(u.Path, "/openai") // of Google's own imitation of OpenAI
 	if at := strings.Index(p, "/models"); at >= 0 {
 		p = p[:at]
 	}

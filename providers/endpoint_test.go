@@ -44,6 +44,13 @@ func TestBaseURLsAreJoinedWithOrWithoutTheirPath(t *testing.T) {
 		{FormatGoogle, "", "gemini-x", "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"},
 		{FormatGoogle, "https://generativelanguage.googleapis.com/v1beta", "models/gemini-x", "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"},
 		{FormatGoogle, "https://generativelanguage.googleapis.com/v1beta/models/old:generateContent?key=k", "gemini-x", "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"},
+		{FormatGoogle, "https://generativelanguage.googleapis.com/v1beta/models/", "gemini-x", "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"},
+		{FormatGoogle, "https://generativelanguage.googleapis.com/v1beta/openai/", "gemini-x", "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"},
+		{FormatGoogle, "https://generativelanguage.googleapis.com/v1/", "gemini-x", "https://generativelanguage.googleapis.com/v1/models/gemini-x:streamGenerateContent?alt=sse"},
+		{FormatGoogle, "https://aiplatform.googleapis.com/v1/projects/p/locations/global/publishers/google", "gemini-x", "https://aiplatform.googleapis.com/v1/projects/p/locations/global/publishers/google/models/gemini-x:streamGenerateContent?alt=sse"},
+		{FormatGoogle, "localhost:4010/proxy", "gemini-x", "http://localhost:4010/proxy/v1beta/models/gemini-x:streamGenerateContent?alt=sse"},
+		{FormatMistral, "https://api.mistral.ai/v1", "m", "https://api.mistral.ai/v1/chat/completions"},
+		{FormatMistral, "http://127.0.0.1:8000/", "m", "http://127.0.0.1:8000/v1/chat/completions"},
 	} {
 		cfg := Config{Name: "x", BaseURL: c.base}
 		u, err := cfg.base(c.format)
@@ -63,6 +70,9 @@ func TestAURLOfAnotherFormatNamesTheFormatToSet(t *testing.T) {
 		{FormatOpenAI, "https://api.anthropic.com/v1/messages", `providers.x.format = "anthropic"`},
 		{FormatAnthropic, "https://api.openai.com/v1/chat/completions", `providers.x.format = "openai"`},
 		{FormatOpenAI, "https://api.openai.com/v1/responses", `providers.x.format = "openai-responses"`},
+		{FormatGoogle, "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions", `providers.x.format = "openai"`},
+		{FormatOpenAI, "https://generativelanguage.googleapis.com/v1beta/models/m:generateContent", `providers.x.format = "google"`},
+		{FormatMistral, "https://api.anthropic.com/v1/messages", `providers.x.format = "anthropic"`},
 		{FormatOpenAI, "ftp://x.example", `providers.x.base_url`},
 		{FormatOpenAI, "http://", `providers.x.base_url`},
 	} {

@@ -10,12 +10,15 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"clawbot/agentcore"
+	"clawbot/agentcore/repair"
 	"clawbot/channels"
 	"clawbot/channels/telegram"
 	"clawbot/config"
 	"clawbot/providers"
 	"clawbot/providers/anthropic"
 	"clawbot/providers/demo"
+	"clawbot/providers/google"
+	"clawbot/providers/mistral"
 	"clawbot/providers/openai"
 	"clawbot/store"
 	"clawbot/store/memory"
@@ -37,6 +40,8 @@ func formats() map[string]format {
 		providers.FormatAnthropic: anthropic.New,
 		providers.FormatOpenAI:    openai.New,
 		providers.FormatResponses: openai.New,
+		providers.FormatGoogle:    google.New,
+		providers.FormatMistral:   mistral.New,
 		providers.FormatDemo:      demo.New,
 	}
 }
@@ -133,7 +138,7 @@ func telegramAccounts(cfg *config.Channels) (names []string, configured bool) {
 
 // newModel builds the one stack of decorators that every run calls:
 //
-//	failover( retry( provider ), retry( provider ), … )
+//	failover( retry( repair( provider )), retry( repair( provider )), … )
 //
 // Whatever counts or mends single attempts belongs between failover and
 // provider, in [attempt].
@@ -149,9 +154,20 @@ func newModel(cfg *config.Config, log *slog.Logger) (agentcore.Model, error) {
 	return providers.Failover(models, providers.FailoverConfig{Logger: log}), nil
 }
 
-// attempt is what stands around one provider.
+// attempt is what stands around one provider. Calls that a model wrote as text
+// are mended before anything else sees its answer.
 func attempt(provider agentcore.Model, cfg *config.Config, log *slog.Logger) agentcore.Model {
+	if d, ok := provider.(agentcore.Describer); ok && writesCalls(d.Info().Ref.Format) {
+		provider = repair.Wrap(provider)
+	}
 	return providers.Retry(provider, providers.RetryConfig{Max: cfg.Loop.RetryOnError, Logger: log})
+}
+
+// writesCalls reports whether models behind a format write calls as text at
+// times: those that anybody's server speaks, with any model and any template.
+// Where the vendor's own models answer, what looks like a call is an example.
+func writesCalls(format string) bool {
+	return format == providers.FormatOpenAI || format == providers.FormatResponses || format == providers.FormatMistral
 }
 
 func newProvider(cfg *config.Config, ref string, log *slog.Logger) (agentcore.Model, error) {
