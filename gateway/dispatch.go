@@ -212,7 +212,11 @@ func (g *Gateway) listen() (cancel func(), err error) {
 	}
 	for _, topic := range []string{wakeTopic(g.cfg.Owner), wakeAny} {
 		c, err := g.cfg.Store.Bus().Subscribe(topic, func(_ string, data []byte) {
-			if h, ok := decodeHint(data); ok && !g.dispatch.closed() {
+			switch h, ok := decodeHint(data); {
+			case !ok:
+			case h.forget:
+				g.cache.take(h.session)
+			case !g.dispatch.closed():
 				g.dispatch.wake(h)
 			}
 		})

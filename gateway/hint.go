@@ -20,6 +20,8 @@ type hint struct {
 	waiting int
 	// look is set when nobody knows what waits: look at both lanes.
 	look bool
+	// forget is set when the session was deleted.
+	forget bool
 }
 
 // wakeAny reaches every process: the session has no owner.
@@ -30,6 +32,8 @@ func wakeTopic(owner string) string { return "wake:" + owner }
 func (h hint) encode() []byte {
 	lane := "m"
 	switch {
+	case h.forget:
+		lane = "f"
 	case h.lane == store.Signals:
 		lane = "s"
 	case h.look:
@@ -52,6 +56,8 @@ func decodeHint(data []byte) (hint, bool) {
 		h.lane = store.Signals
 	case "l":
 		h.look = true
+	case "f":
+		h.forget = true
 	}
 	return h, err1 == nil && err2 == nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"clawbot/agentcore"
+	"clawbot/channels"
 	"clawbot/store"
 )
 
@@ -17,6 +18,10 @@ type History struct {
 	At       time.Time
 	// EventID is, of a person's message, the event it arrived as.
 	EventID string
+	// Sender is who wrote it, empty for what no person did, and Channel is
+	// where.
+	Sender  channels.Sender
+	Channel string
 	// Message is what the entry holds: of a person's message, what they wrote;
 	// of a summary or note, its text. It is not changed.
 	Message *agentcore.Message
@@ -61,7 +66,7 @@ func readable(e store.Entry) (History, error) {
 		if err != nil {
 			return h, err
 		}
-		h.EventID, h.Message = r.Event, r.plain()
+		h.EventID, h.Message, h.Sender, h.Channel = r.Event, r.plain(), r.Sender, r.Channel
 		return h, nil
 	}
 	p, err := decodePayload(e.Data)

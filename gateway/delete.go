@@ -1,0 +1,32 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"clawbot/store"
+)
+
+// deleteTTL bounds how long a session stays held when its deletion is cut off.
+const deleteTTL = 15 * time.Second
+
+// DeleteSession removes a session whole: its transcript, what waits in its
+// inbox and its dead letters. It fails with a *store.HeldError while somebody
+// works on the session; a session that does not exist is a success. Gateways
+// that share the store forget what they have of it in memory.
+func DeleteSession(ctx context.Context, s store.Store, session string) error {
+	lease, err := s.Acquire(ctx, session, "delete:"+newID(), deleteTTL)
+	if err != nil {
+		return fmt.Errorf("delete %s: %w", session, err)
+	}
+	if err := s.Archive().Purge(ctx, lease); err != nil {
+		return fmt.Errorf("delete %s: %w", session, err)
+	}
+	// A lost hint leaves a decoded transcript in memory until its session is
+	// worked on or crowded out, so it is worth an error.
+	if err := s.Bus().Publish(ctx, wakeAny, hint{session: session, forget: true}.encode()); err != nil {
+		return fmt.Errorf("delete %s: it is deleted, but other processes were not told: %w", session, err)
+	}
+	return nil
+}
