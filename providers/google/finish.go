@@ -1,6 +1,8 @@
 package google
 
 import (
+	"strings"
+
 	"clawbot/agentcore"
 	"clawbot/providers"
 )
@@ -14,9 +16,11 @@ const maxSaid = 500
 func (d *decoder) finish() {
 	d.close()
 	client := d.model.client
-	switch d.reason {
+	switch strings.ToUpper(d.reason) {
 	case "STOP":
 		d.out.Done(agentcore.StopEnd, d.pending.total())
+	case "FUNCTION_CALL", "TOOL_CALL", "TOOL_CALLS": // of imitations: the API itself says STOP
+		d.out.Done(agentcore.StopToolUse, d.pending.total())
 	case "MAX_TOKENS":
 		d.out.Done(agentcore.StopLength, d.pending.total())
 	case "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "MODEL_ARMOR",

@@ -101,6 +101,7 @@ func TestStreamsAreUnderstood(t *testing.T) {
 		{"whole, not streamed", `{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}]}`, `"a" stop`},
 		{"a gateway's last word", chunks("STOP", `{"text":"a"}`) + "data: [DONE]\n\n", `"a" stop`},
 		{"a second candidate", `data: {"candidates":[{"content":{"parts":[{"text":"a"}]}},{"content":{"parts":[{"text":"b"}]}}]}` + "\n\n" + chunks("STOP"), `"a" stop`},
+		{"another word for calls", chunks("FUNCTION_CALL", call), `get_weather{"c":1} toolUse`},
 		{"nothing", chunks("STOP"), `error`},
 		{"an end without a reason", `data: {"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"FINISH_REASON_UNSPECIFIED"}]}` + "\n\n", "error: x: the stream ended early, without finishReason"},
 		{"an error in a list", `[{"error":{"code":429,"message":"Quota exceeded for requests per minute","status":"RESOURCE_EXHAUSTED"}}]`, "error: x: HTTP 429: Quota exceeded for requests per minute"},
