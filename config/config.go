@@ -11,18 +11,19 @@ import (
 // Config is everything that can be configured. The names of its keys are fixed;
 // config.example.toml describes each.
 type Config struct {
-	Agent     Agent               `toml:"agent"`
-	Loop      Loop                `toml:"loop"`
-	Providers map[string]Provider `toml:"providers"`
-	Queue     Queue               `toml:"queue"`
-	Tools     Tools               `toml:"tools"`
-	Skills    Skills              `toml:"skills"`
-	Store     Store               `toml:"store"`
-	Server    Server              `toml:"server"`
-	Access    Access              `toml:"access"`
-	Channels  Channels            `toml:"channels"`
-	Budget    Budget              `toml:"budget"`
-	Log       Log                 `toml:"log"`
+	Agent      Agent               `toml:"agent"`
+	Loop       Loop                `toml:"loop"`
+	Providers  map[string]Provider `toml:"providers"`
+	Compaction Compaction          `toml:"compaction"`
+	Queue      Queue               `toml:"queue"`
+	Tools      Tools               `toml:"tools"`
+	Skills     Skills              `toml:"skills"`
+	Store      Store               `toml:"store"`
+	Server     Server              `toml:"server"`
+	Access     Access              `toml:"access"`
+	Channels   Channels            `toml:"channels"`
+	Budget     Budget              `toml:"budget"`
+	Log        Log                 `toml:"log"`
 
 	// Origin says where the configuration came from.
 	Origin Origin `toml:"-"`
@@ -50,6 +51,15 @@ type Loop struct {
 	RetryOnError         int           `toml:"retry_on_error" min:"0" max:"20"`
 	ToolExecution        string        `toml:"tool_execution" enum:"parallel|sequential"`
 	MaxParallelTools     int           `toml:"max_parallel_tools" min:"1" max:"1000"`
+}
+
+// Compaction says when the older part of a conversation is summed up, so that
+// the model's window holds what follows.
+type Compaction struct {
+	Enabled bool `toml:"enabled"`
+	// Reserve and Keep are in tokens; 0 is the default for the model.
+	Reserve int64 `toml:"reserve" min:"0"`
+	Keep    int64 `toml:"keep" min:"0"`
 }
 
 // Provider is one model vendor or server.

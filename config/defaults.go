@@ -15,7 +15,8 @@ func Default() *Config {
 			MaxIterations: 32, MaxIterationsSummary: true, Timeout: 10 * time.Minute,
 			RetryOnError: 2, ToolExecution: "parallel", MaxParallelTools: 8,
 		},
-		Queue: Queue{Mode: "steer", SteerBy: "participants", Debounce: 500 * time.Millisecond, Cap: 20, Drop: "summarize"},
+		Compaction: Compaction{Enabled: true},
+		Queue:      Queue{Mode: "steer", SteerBy: "participants", Debounce: 500 * time.Millisecond, Cap: 20, Drop: "summarize"},
 		Tools: Tools{
 			Rules: tools.Rules{Enabled: []string{
 				"read_file", "write_file", "edit_file", "apply_patch", "list_dir", "search",

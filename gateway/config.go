@@ -29,8 +29,9 @@ type Config struct {
 	// to the model. Nil allows what the toolbox gives.
 	Approve func(ctx context.Context, scope *tools.Scope, tool *agentcore.Tool, call agentcore.Call) (refusal string, err error)
 	// Compactor shortens a transcript that no longer fits the model's window;
-	// nil has Model write a summary.
-	Compactor Compactor
+	// nil has the conversation's model write a summary.
+	Compactor  Compactor
+	Compaction Compaction
 	// Workspace says which folder tools work in.
 	Workspace Workspace
 
@@ -135,7 +136,7 @@ func (c Config) withDefaults() (Config, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	if c.Compactor == nil {
-		c.Compactor = summarizer{c.Model}
+		c.Compactor = summarizer{&c}
 	}
 	c.Agent.Name = cmp.Or(c.Agent.Name, "clawbot")
 	c.Agent.MaxTokens = cmp.Or(c.Agent.MaxTokens, 8192)

@@ -35,6 +35,7 @@ type delivery struct {
 	said  bool // an earlier message of the reply has text
 	fresh bool // the next text begins a new platform message
 	calls []running
+	busy  string // what the program itself does
 }
 
 type running struct{ id, line string }
@@ -46,8 +47,8 @@ type logger interface {
 // segment is text that a reply has had before a takeover. Breaks lie between
 // segments.
 type segment struct {
-	text  string
-	fresh bool
+	Text  string `json:"text"`
+	Fresh bool   `json:"fresh,omitempty"`
 }
 
 func (g *Gateway) newDelivery(r *run, state *reply.State) *delivery {
@@ -116,11 +117,11 @@ func (d *delivery) begin(said []segment, pending []*inbound) {
 		return
 	}
 	for _, s := range said {
-		if s.fresh {
+		if s.Fresh {
 			d.freeze()
 		}
 		d.openMessage()
-		d.write(s.text)
+		d.write(s.Text)
 		d.end()
 	}
 }
@@ -253,14 +254,26 @@ func (d *delivery) toolEnd(call *agentcore.ToolCall, result *agentcore.Result) {
 	d.status()
 }
 
+// doing shows what the program itself is busy with; empty is nothing.
+func (d *delivery) doing(line string) {
+	if d.live != nil && line != "" {
+		d.live.publish(channels.LiveEvent{Type: "notice", Text: line + "…"})
+	}
+	d.busy = line
+	d.status()
+}
+
 // status shows the tools that run in one line.
 func (d *delivery) status() {
 	if d.reply == nil {
 		return
 	}
-	lines := make([]string, len(d.calls))
-	for i, c := range d.calls {
-		lines[i] = c.line
+	lines := make([]string, 0, len(d.calls)+1)
+	if d.busy != "" {
+		lines = append(lines, d.busy)
+	}
+	for _, c := range d.calls {
+		lines = append(lines, c.line)
 	}
 	line := ""
 	if len(lines) > 0 {

@@ -99,9 +99,9 @@ func TestTheModelSummarisesAConversationThatIsTooLong(t *testing.T) {
 // shortener keeps the last n messages.
 type shortener struct{ kept, calls int }
 
-func (s *shortener) Compact(_ context.Context, messages []*agentcore.Message) (string, int, error) {
+func (s *shortener) Compact(context.Context, Past) (Shortened, error) {
 	s.calls++
-	return "they said hello", s.kept, nil
+	return Shortened{Summary: "they said hello", Kept: s.kept}, nil
 }
 
 func TestAConversationThatIsTooLongIsCompactedOnceAndGoesOn(t *testing.T) {

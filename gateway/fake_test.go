@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -124,6 +125,7 @@ type step struct {
 	calls []agentcore.ToolCall
 	wait  func(ctx context.Context) error
 	err   error
+	usage agentcore.Usage // default: 10 in, 5 out
 }
 
 func say(text ...string) step { return step{text: text} }
@@ -164,7 +166,7 @@ func (m *script) Stream(ctx context.Context, req *agentcore.Request) iter.Seq2[a
 			yield(agentcore.StreamEvent{Type: agentcore.StreamArguments, Index: at, Delta: string(c.Arguments)}, nil)
 			stop = agentcore.StopToolUse
 		}
-		yield(agentcore.StreamEvent{Type: agentcore.StreamDone, Stop: stop, Usage: agentcore.Usage{Input: 10, Output: 5}}, nil)
+		yield(agentcore.StreamEvent{Type: agentcore.StreamDone, Stop: stop, Usage: cmp.Or(s.usage, agentcore.Usage{Input: 10, Output: 5})}, nil)
 	}
 }
 

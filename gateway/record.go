@@ -85,6 +85,12 @@ type payload struct {
 	Message *agentcore.Message `json:"m,omitempty"`
 	Note    *note              `json:"note,omitempty"`
 	Summary string             `json:"summary,omitempty"`
+	// Of a summary that was made during a run: what the run had said, and whose
+	// messages, without their texts, it was answering.
+	Said    []segment  `json:"said,omitempty"`
+	Pending []*inbound `json:"pending,omitempty"`
+	// Used is, in a summary, what all model calls before it took.
+	Used agentcore.Usage `json:"used,omitzero"`
 	// Last is, in a summary, the latest message before it: where answers go.
 	Last *inbound `json:"last,omitempty"`
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"clawbot/agentcore"
+	"clawbot/agentcore/compact"
 	"clawbot/store"
 )
 
@@ -24,11 +25,12 @@ const (
 // run is one answer: the loop over what is pending, recorded as it goes and
 // delivered as one reply.
 type run struct {
-	t    *tenure
-	id   string
-	host *host
-	mode string
-	log  *slog.Logger
+	t     *tenure
+	id    string
+	host  *host
+	model agentcore.Model
+	mode  string
+	log   *slog.Logger
 
 	ctx    context.Context // ends the loop
 	stop   context.CancelCauseFunc
@@ -42,10 +44,12 @@ type run struct {
 	kept   []*agentcore.Message
 
 	// broken is why the store failed in a hook, which can't end the run itself.
-	broken    error
-	compacted bool
-	turns     int
-	usage     agentcore.Usage
+	broken error
+	// Of the context that grew too long: compacted after an overflow, spared
+	// from further attempts before one, and tool output cut.
+	compacted, spared, pruned bool
+	turns                     int
+	usage                     agentcore.Usage
 }
 
 // newRun prepares an answer to what is pending.
@@ -58,7 +62,7 @@ func (t *tenure) newRun() (*run, error) {
 	if h == nil {
 		return nil, fmt.Errorf("channel %q: %w", last.Channel, errNoChannel)
 	}
-	r := &run{t: t, id: newID(), host: h, mode: t.g.cfg.queueMode(last.Channel), began: time.Now()}
+	r := &run{t: t, id: newID(), host: h, model: t.model(), mode: t.g.cfg.queueMode(last.Channel), began: time.Now()}
 	if t.resume.run != "" {
 		r.id = t.resume.run
 	}
@@ -135,16 +139,22 @@ func (t *tenure) answer() error {
 	r.out.begin(t.resume.said, t.tr.pending)
 	t.resume = resumption{}
 	r.log.Info("run started", "messages", len(t.tr.pending), "role", r.env.roleName())
-	return r.conclude(r.loop())
+	if err := r.conclude(r.loop()); err != nil {
+		return err
+	}
+	return r.tidy()
 }
 
 // loop ranges over runs of the agent loop until one has ended for good. It
 // returns why that failed, if it did.
 func (r *run) loop() error {
 	for {
+		if _, err := r.makeRoom(r.ctx); err != nil {
+			return err
+		}
 		l := r.newLoop()
 		err := r.follow(l)
-		for e, ok := errors.AsType[*agentcore.Error](err); ok && r.compact(l, e); e, ok = errors.AsType[*agentcore.Error](err) {
+		for e, ok := errors.AsType[*agentcore.Error](err); ok && r.shrink(l, e); e, ok = errors.AsType[*agentcore.Error](err) {
 			err = r.follow(l)
 		}
 		if r.state.Load() != asksAgain || r.t.ctx.Err() != nil {
@@ -158,10 +168,9 @@ func (r *run) loop() error {
 
 func (r *run) newLoop() *agentcore.Loop {
 	cfg := &r.t.g.cfg
-	last := r.t.tr.last
 	return agentcore.New(agentcore.Config{
-		Model:            cfg.Model,
-		System:           cfg.systemPrompt(r.host.channel.Name(), last.Target, last.Room),
+		Model:            r.model,
+		System:           r.systemPrompt(),
 		Messages:         r.t.tr.messages,
 		Tools:            r.env.tools(),
 		Session:          r.t.session,
@@ -175,11 +184,28 @@ func (r *run) newLoop() *agentcore.Loop {
 		MaxParallelTools: cfg.Loop.MaxParallelTools,
 		Schemas:          &r.t.g.schemas,
 		ConvertToLLM:     func(messages []*agentcore.Message) []*agentcore.Message { return messages },
+		TransformContext: r.transform,
 		SteeringMessages: r.steering,
 		PrepareNextTurn:  r.prepareNextTurn,
 		Logger:           r.log,
 	})
 }
+
+func (r *run) systemPrompt() string {
+	last := r.t.tr.last
+	return r.t.g.cfg.systemPrompt(r.host.channel.Name(), last.Target, last.Room)
+}
+
+// transform is what one request makes of the transcript.
+func (r *run) transform(_ context.Context, messages []*agentcore.Message) ([]*agentcore.Message, error) {
+	if r.pruned {
+		messages = compact.Prune(messages, prunedResult)
+	}
+	return messages, nil
+}
+
+// model answers in the session.
+func (t *tenure) model() agentcore.Model { return t.g.cfg.Model }
 
 // follow ranges over the loop's events. Whatever must be durable is, before
 // the loop goes on. It returns an *agentcore.Error if the loop ended with one,

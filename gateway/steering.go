@@ -173,12 +173,25 @@ func countLoud(waiting []store.Queued) int {
 	return n
 }
 
-// prepareNextTurn takes tools away when somebody with fewer rights has joined.
-func (r *run) prepareNextTurn(context.Context, agentcore.Turn) (*agentcore.NextTurn, error) {
-	if !r.env.refresh() {
-		return nil, nil
+// prepareNextTurn takes tools away when somebody with fewer rights has joined,
+// and makes room for the next request when the context has grown.
+func (r *run) prepareNextTurn(ctx context.Context, turn agentcore.Turn) (*agentcore.NextTurn, error) {
+	var next agentcore.NextTurn
+	if turn.Message.Stop == agentcore.StopToolUse {
+		compacted, err := r.makeRoom(ctx)
+		if err != nil {
+			r.broken = err
+			return nil, err
+		}
+		if compacted {
+			next.Messages = r.t.tr.messages
+			r.kept = nil // they are among them
+		}
 	}
-	return &agentcore.NextTurn{Tools: r.env.tools()}, nil
+	if r.env.refresh() {
+		next.Tools = r.env.tools()
+	}
+	return &next, nil
 }
 
 // stillWaiting remembers that messages were left in the inbox.

@@ -80,7 +80,7 @@ func (t *tenure) interruptedRun() (string, error) {
 		return "", t.failed(err)
 	}
 	for _, e := range slices.Backward(all.Entries) {
-		if e.Kind == store.KindUser || e.Kind == store.KindSummary {
+		if e.Kind == store.KindUser {
 			continue
 		}
 		p, err := decodePayload(e.Data)
@@ -181,6 +181,7 @@ func saidBy(entries []store.Entry, run string) (said []segment, at time.Time, er
 		if p.Run != run {
 			continue
 		}
+		said = append(said, p.Said...)
 		text := ""
 		switch {
 		case e.Kind == store.KindAssistant && p.Message != nil:

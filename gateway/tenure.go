@@ -351,7 +351,7 @@ func (t *tenure) load() error {
 	start := t.lease.Start()
 	t.tr = t.g.cache.take(t.session)
 	if t.tr == nil || t.tr.generation != start.Generation || t.tr.tail > start.Tail {
-		t.tr = &transcript{session: t.session, generation: start.Generation}
+		t.tr = &transcript{session: t.session, generation: start.Generation, summaryAt: -1}
 	}
 	if t.tr.tail == start.Tail {
 		return nil

@@ -30,6 +30,12 @@ type transcript struct {
 	run string
 	// tokens is the size of the context after the latest model call.
 	tokens int64
+	// summary is the text that stands for what came before messages, and
+	// summaryAt its position.
+	summary   string
+	summaryAt int64
+	// used is what all model calls of the conversation took.
+	used agentcore.Usage
 	// noted is the id of the latest note.
 	noted string
 	bytes int64
@@ -53,7 +59,7 @@ const entryCost = 512
 // new, unless history was compacted elsewhere.
 func (t *transcript) load(entries store.Transcript) error {
 	if entries.Generation != t.generation {
-		*t = transcript{session: t.session, generation: entries.Generation}
+		*t = transcript{session: t.session, generation: entries.Generation, summaryAt: -1}
 	}
 	for _, e := range entries.Entries {
 		if err := t.add(e); err != nil {
@@ -104,7 +110,9 @@ func (t *transcript) addPayload(e store.Entry, p *payload) {
 	case e.Kind == store.KindSummary:
 		// What came before is represented by the summary alone. The kept tail
 		// follows in the order of a load.
-		t.messages, t.at, t.open, t.pending, t.unfinished, t.last = nil, nil, nil, nil, false, p.Last
+		t.messages, t.at, t.open, t.pending, t.last = nil, nil, nil, p.Pending, p.Last
+		t.unfinished = p.Run != ""
+		t.summary, t.summaryAt, t.used = p.Summary, e.Position, p.Used
 		if p.Summary != "" {
 			t.show(systemNote(e.ID, "summary of the conversation so far:\n"+unmark.Replace(p.Summary)), e.Position)
 		}
@@ -122,6 +130,7 @@ func (t *transcript) addPayload(e store.Entry, p *payload) {
 func (t *transcript) addAssistant(e store.Entry, p *payload) {
 	m := p.Message
 	t.tokens = m.Usage.Total()
+	t.used = t.used.Add(m.Usage)
 	t.run = p.Run
 	for _, c := range m.ToolCalls() {
 		if key := callKey(m.ID, c.ID); slices.Contains(e.Opens, key) {

@@ -37,6 +37,7 @@ func newGateway(cfg *config.Config, s store.Store, model agentcore.Model, list [
 			MaxIterations: cfg.Loop.MaxIterations, NoLimitSummary: !cfg.Loop.MaxIterationsSummary, Timeout: cfg.Loop.Timeout,
 			ToolExecution: cfg.Loop.ToolExecution, MaxParallelTools: cfg.Loop.MaxParallelTools,
 		},
+		Compaction: gateway.Compaction{Off: !cfg.Compaction.Enabled, Reserve: cfg.Compaction.Reserve, Keep: cfg.Compaction.Keep},
 		Queue: gateway.Queue{
 			Mode: cfg.Queue.Mode, Channels: cfg.Queue.Channels, SteerBy: cfg.Queue.SteerBy,
 			Debounce: orNone(cfg.Queue.Debounce), Cap: cfg.Queue.Cap, Drop: cfg.Queue.Drop,
