@@ -11,9 +11,14 @@ import (
 	"strings"
 )
 
-// limitMemory tells the garbage collector of the cgroup's limit, so that the
-// bot works harder before it is killed. GOMEMLIMIT in the environment wins.
+// limitMemory makes the garbage collector prefer memory to time, of which a bot
+// that waits for models has plenty, and tells it of the cgroup's limit, so that
+// it works harder before the bot is killed. GOGC and GOMEMLIMIT in the
+// environment win.
 func limitMemory(log *slog.Logger) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(50)
+	}
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}

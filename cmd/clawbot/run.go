@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime/debug"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -184,6 +186,9 @@ func (b *bot) channelsCheck(context.Context) error {
 // serve runs until ctx ends. The page stays until the runs have ended, so that
 // whoever watches one sees its end.
 func (b *bot) serve(ctx context.Context) error {
+	// What starting up needed once goes back to the system.
+	settled := time.AfterFunc(time.Second, debug.FreeOSMemory)
+	defer settled.Stop()
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	running, fail := context.WithCancel(ctx)
@@ -197,6 +202,12 @@ func (b *bot) serve(ctx context.Context) error {
 		defer fail()
 		return b.server.Run(serving)
 	})
+	if _, single := b.store.(backuper); single { // its commands can't write beside it
+		group.Go(func() error {
+			serveRequests(running, b.store, b.log)
+			return nil
+		})
+	}
 	err := group.Wait()
 	b.log.Info("stopped")
 	return err

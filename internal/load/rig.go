@@ -80,7 +80,7 @@ api_url = %q
 		return err
 	}
 	r.cmd = exec.CommandContext(ctx, r.s.binary, "run", "--config", file)
-	r.cmd.Env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}
+	r.cmd.Env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "CLAWBOT_PPROF=" + os.Getenv("CLAWBOT_PPROF")}
 	r.cmd.Stdout, r.cmd.Stderr = r.log, r.log
 	begun := time.Now()
 	if err := r.cmd.Start(); err != nil {

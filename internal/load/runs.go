@@ -21,7 +21,7 @@ func latencies(ctx context.Context, dir string, s settings) error {
 		return err
 	}
 	defer r.close()
-	time.Sleep(time.Second) // an idle second, so that what starts late has started
+	time.Sleep(3 * time.Second) // idle, so that what starts late has started
 	idle := r.usage()
 	fmt.Printf("idle %.1f MB (PSS)\n", float64(idle.pss)/1e6)
 
