@@ -79,7 +79,8 @@ func newRoot(io streams) *cobra.Command {
 		l.Path = path
 		return l
 	}
-	root.AddCommand(newRun(io, loader), newChat(io, loader), newConfig(io, loader, &path), newVersion(io))
+	root.AddCommand(newRun(io, loader), newChat(io, loader), newSessions(io, loader), newBackup(io, loader),
+		newConfig(io, loader, &path), newVersion(io), newHealthcheck(loader))
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see: %s --help", err, cmd.CommandPath())
 	})
