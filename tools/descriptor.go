@@ -64,6 +64,9 @@ type Tool struct {
 	Idempotent bool
 	Prepare    func(args json.RawMessage) (json.RawMessage, error)
 	Execute    ExecuteFunc
+	// Judge decides which calls a person must approve; nil leaves it to the
+	// configuration alone. Execute must refuse what Judge would not let pass.
+	Judge JudgeFunc
 	// Telling picks the argument worth showing to people in one line.
 	Telling func(args json.RawMessage) string
 }

@@ -20,6 +20,8 @@ var rooms = map[string][]string{
 	"agentcore/compact":    {"agentcore"},
 	"providers":            {"agentcore", "providers"},
 	"tools":                {"agentcore", "tools"},
+	"tools/command":        {"tools/sandbox"},
+	"tools/builtin":        {"agentcore", "tools", "tools/command", "tools/sandbox"},
 	"store":                {"agentcore", "store"},
 	"channels":             {"agentcore", "channels"},
 	"channels/reply":       {"agentcore", "channels", "channels/markdown"},

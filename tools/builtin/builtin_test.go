@@ -39,7 +39,9 @@ func newBench(t testing.TB) *bench {
 	t.Cleanup(func() { must(t, root.Close()) })
 	b := &bench{t: t, dir: dir, tools: make(map[string]tools.Tool),
 		ctx: tools.WithScope(t.Context(), &tools.Scope{Workspace: root, Dir: dir})}
-	for _, tool := range Source().Tools {
+	builtin := New(Config{})
+	t.Cleanup(builtin.Close)
+	for _, tool := range builtin.Source().Tools {
 		b.tools[tool.Name] = tool
 	}
 	return b

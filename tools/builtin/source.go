@@ -6,21 +6,64 @@ import (
 
 	"clawbot/agentcore"
 	"clawbot/tools"
+	"clawbot/tools/command"
+	"clawbot/tools/sandbox"
 )
 
-// Source returns the built-in tools.
-func Source() tools.Source {
+// Config is what the built-in tools are made of. The zero value works: then
+// commands run only in a sandbox, and only those that look.
+type Config struct {
+	// Sandbox runs commands; nil is the strongest that the machine offers.
+	Sandbox *sandbox.Sandbox
+	// Commands says which run without asking. A nil Allow is
+	// [command.DefaultAllow], an empty one is none.
+	Commands command.Policy
+	// Network gives commands the machine's network.
+	Network bool
+}
+
+// Tools are the built-in tools with what they keep between calls.
+type Tools struct {
+	source     tools.Source
+	background background
+}
+
+// New makes the built-in tools. Close ends what they left running.
+func New(cfg Config) *Tools {
+	if cfg.Sandbox == nil {
+		cfg.Sandbox = sandbox.New(sandbox.Config{})
+	}
+	if cfg.Commands.Allow == nil {
+		cfg.Commands.Allow = command.DefaultAllow()
+	}
+	t := &Tools{}
 	locks := newPathLocks()
-	return tools.Source{Name: "builtin", Kind: tools.Builtin, Tools: []tools.Tool{
+	run := &commands{sandbox: cfg.Sandbox, policy: cfg.Commands, network: cfg.Network}
+	t.source = tools.Source{Name: "builtin", Kind: tools.Builtin, Tools: []tools.Tool{
+		applyPatch(locks),
 		currentTime(),
 		editFile(locks),
+		execTool(run),
 		listDir(),
+		processTool(run, &t.background),
 		readFile(locks),
 		search(),
+		sendFile(),
 		webFetch(nil),
 		writeFile(locks),
 	}}
+	return t
 }
+
+// Source returns the tools.
+func (t *Tools) Source() tools.Source { return t.source }
+
+// Close ends all background processes and waits for their ends.
+func (t *Tools) Close() { t.background.close() }
+
+// Source returns the built-in tools made of a zero [Config]. Nothing ends their
+// background processes but the end of the program.
+func Source() tools.Source { return New(Config{}).Source() }
 
 // describe fills in what all built-in tools have in common.
 func describe(name, title, prose, schema string) tools.Descriptor {

@@ -257,4 +257,3 @@ func copyOutput(to io.Writer, from *os.File) {
 		}
 	}
 }
-
