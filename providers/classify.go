@@ -1,15 +1,15 @@
 package providers
 
 import (
-	"regexp"
 	"strings"
 
 	"clawbot/agentcore"
+	"clawbot/internal/lazyregexp"
 )
 
 // overflow matches how vendors and servers say that a request is longer than
 // the model's window.
-var overflow = regexp.MustCompile(`(?i)` + strings.Join([]string{
+var overflow = lazyregexp.New(`(?i)` + strings.Join([]string{
 	`prompt (?:is )?too long`,
 	`input (?:is )?too long`,
 	`input (?:token count|length)[^.]{0,80}exceed`,
@@ -33,15 +33,15 @@ var overflow = regexp.MustCompile(`(?i)` + strings.Join([]string{
 
 // notOverflow takes out what sounds alike: rates, and an output limit that is
 // set too high.
-var notOverflow = regexp.MustCompile(`(?i)per (?:minute|min|day|hour|second)|rate.?limit|\btpm\b|max_(?:completion_|output_)?tokens\W{0,2} (?:is|are|must|value)|completion tokens\.?$`)
+var notOverflow = lazyregexp.New(`(?i)per (?:minute|min|day|hour|second)|rate.?limit|\btpm\b|max_(?:completion_|output_)?tokens\W{0,2} (?:is|are|must|value)|completion tokens\.?$`)
 
 var (
-	spentQuota  = regexp.MustCompile(`(?i)insufficient[_ ](?:quota|balance|credits?|funds)|exceeded your current quota|credit balance is too low|out of credits|billing[_ ](?:hard_limit|not_active|details)|payment required|requires more credits|no (?:remaining )?credits|spend(?:ing)? limit|account (?:is )?(?:in arrears|suspended)|exceeded_current_quota`)
-	badKey      = regexp.MustCompile(`(?i)(?:invalid|incorrect|missing|expired|revoked|malformed|unknown|wrong)[^.]{0,20} (?:x-)?api[ _-]?key|api[ _-]?key[^.]{0,20} (?:invalid|incorrect|missing|expired|revoked|not (?:valid|found|provided|set))|api_key_invalid|invalid_api_key|authentication[_ ](?:error|failed|fails|required)|unauthenticated|unauthorized|invalid (?:bearer |access |auth\w* )?token|oauth authentication`)
-	noModel     = regexp.MustCompile(`(?i)model[_ ]not[_ ](?:found|exist)|(?:model|deployment)[^.]{0,80}(?:not found|does not exist|doesn't exist|not exist|is not supported|not available|not a valid)|unknown model|invalid[_ ]model|not a valid model|no such model|deploymentnotfound|does not have access to model|no endpoints found|not_found_error .{0,10}model:`)
-	rateLimited = regexp.MustCompile(`(?i)rate[_ -]?limit|too[_ ]many[_ ]requests|resource[_ ]exhausted|request limit reached|throttl|slow down`)
-	overloaded  = regexp.MustCompile(`(?i)overload|unavailable|server[_ ]error|internal[_ ](?:server[_ ])?error|api_error|timed?[_ ]?out|bad gateway|capacity|try again|server (?:is )?busy|upstream|connection (?:reset|error|closed)|econnreset|network_error|insufficient_system_resource`)
-	refused     = regexp.MustCompile(`(?i)content[_ ](?:policy|filter|management)|responsible ai|safety (?:system|filter)|data_inspection|moderation|prohibited content|usage polic`)
+	spentQuota  = lazyregexp.New(`(?i)insufficient[_ ](?:quota|balance|credits?|funds)|exceeded your current quota|credit balance is too low|out of credits|billing[_ ](?:hard_limit|not_active|details)|payment required|requires more credits|no (?:remaining )?credits|spend(?:ing)? limit|account (?:is )?(?:in arrears|suspended)|exceeded_current_quota`)
+	badKey      = lazyregexp.New(`(?i)(?:invalid|incorrect|missing|expired|revoked|malformed|unknown|wrong)[^.]{0,20} (?:x-)?api[ _-]?key|api[ _-]?key[^.]{0,20} (?:invalid|incorrect|missing|expired|revoked|not (?:valid|found|provided|set))|api_key_invalid|invalid_api_key|authentication[_ ](?:error|failed|fails|required)|unauthenticated|unauthorized|invalid (?:bearer |access |auth\w* )?token|oauth authentication`)
+	noModel     = lazyregexp.New(`(?i)model[_ ]not[_ ](?:found|exist)|(?:model|deployment)[^.]{0,80}(?:not found|does not exist|doesn't exist|not exist|is not supported|not available|not a valid)|unknown model|invalid[_ ]model|not a valid model|no such model|deploymentnotfound|does not have access to model|no endpoints found|not_found_error .{0,10}model:`)
+	rateLimited = lazyregexp.New(`(?i)rate[_ -]?limit|too[_ ]many[_ ]requests|resource[_ ]exhausted|request limit reached|throttl|slow down`)
+	overloaded  = lazyregexp.New(`(?i)overload|unavailable|server[_ ]error|internal[_ ](?:server[_ ])?error|api_error|timed?[_ ]?out|bad gateway|capacity|try again|server (?:is )?busy|upstream|connection (?:reset|error|closed)|econnreset|network_error|insufficient_system_resource`)
+	refused     = lazyregexp.New(`(?i)content[_ ](?:policy|filter|management)|responsible ai|safety (?:system|filter)|data_inspection|moderation|prohibited content|usage polic`)
 )
 
 // Classify says what kind of failure f is and whether the same call may

@@ -1,7 +1,7 @@
 package providers
 
 import (
-	"regexp"
+	"clawbot/internal/lazyregexp"
 	"strconv"
 	"strings"
 )
@@ -255,7 +255,7 @@ func BareModel(model string) string {
 	return strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
 }
 
-var reasoner = regexp.MustCompile(`^(?:o[1-9](?:-|$)|gpt-(?:[5-9]|[1-9][0-9])|codex-)`)
+var reasoner = lazyregexp.New(`^(?:o[1-9](?:-|$)|gpt-(?:[5-9]|[1-9][0-9])|codex-)`)
 
 // openAIReasoner reports whether an OpenAI model thinks, and so refuses a
 // temperature and takes an effort.
@@ -267,7 +267,7 @@ func groqReasoner(name string) bool {
 	return strings.HasPrefix(name, "gpt-oss") || strings.HasPrefix(name, "qwen3")
 }
 
-var claude = regexp.MustCompile(`^claude-[a-z]+-(\d{1,2})(?:[-.](\d{1,2}))?(?:[-@:]|$)`)
+var claude = lazyregexp.New(`^claude-[a-z]+-(\d{1,2})(?:[-.](\d{1,2}))?(?:[-@:]|$)`)
 
 // claudeVersion returns the version in a Claude model's name, 0 if it has none.
 func claudeVersion(name string) (major, minor int) {
@@ -286,7 +286,7 @@ func fixedSampling(name string) bool {
 	return major > 4 || major == 4 && minor >= 7
 }
 
-var gemini = regexp.MustCompile(`^gemini-(?:(\d+)(?:\.\d+)?(?:-|$)|(?:pro|flash|flash-lite)-latest$)`)
+var gemini = lazyregexp.New(`^gemini-(?:(\d+)(?:\.\d+)?(?:-|$)|(?:pro|flash|flash-lite)-latest$)`)
 
 // GeminiVersion returns the major version in a Gemini model's name, 0 if it has
 // none. The names that follow the newest model count as 3.
@@ -314,7 +314,7 @@ func geminiThinking(name string) string {
 }
 
 // mistralEffort are the models that take reasoning_effort.
-var mistralEffort = regexp.MustCompile(`^mistral-(?:small-(?:latest|2603|4)|medium-3[.-]5)`)
+var mistralEffort = lazyregexp.New(`^mistral-(?:small-(?:latest|2603|4)|medium-3[.-]5)`)
 
 // mistralThinking returns how a model behind Mistral's format is asked to think.
 func mistralThinking(name string) string {

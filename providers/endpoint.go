@@ -5,10 +5,10 @@ import (
 	"net"
 	"net/url"
 	"path"
-	"regexp"
 	"strings"
 
 	"clawbot/agentcore"
+	"clawbot/internal/lazyregexp"
 )
 
 // defaultBase is each format's own vendor.
@@ -32,7 +32,7 @@ var endpointPath = map[string]string{
 // azureVersion is the api-version of Azure's URLs with deployments.
 const azureVersion = "2024-10-21"
 
-var versionSegment = regexp.MustCompile(`(?:^|/)v\d+(?:(?:alpha|beta)\d*)?(?:/|$)`)
+var versionSegment = lazyregexp.New(`(?:^|/)v\d+(?:(?:alpha|beta)\d*)?(?:/|$)`)
 
 // base parses the configured base URL.
 func (c Config) base(format string) (*url.URL, error) {
@@ -100,7 +100,7 @@ func (c Config) Endpoint(format, model string, t Traits) (string, error) {
 	return u.String(), nil
 }
 
-var ollamaPath = regexp.MustCompile(`/api(?:/(?:chat|generate|tags))?$`)
+var ollamaPath = lazyregexp.New(`/api(?:/(?:chat|generate|tags))?$`)
 
 func unversioned(host string) bool {
 	v, _ := vendorOf(host)

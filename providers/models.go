@@ -1,10 +1,10 @@
 package providers
 
 import (
-	"regexp"
 	"strings"
 
 	"clawbot/agentcore"
+	"clawbot/internal/lazyregexp"
 )
 
 // TableDate is when the table of models was last checked against the vendors'
@@ -64,7 +64,7 @@ var table = []known{
 // priced are the vendors that sell at the table's prices.
 var priced = map[string]bool{"anthropic": true, "openai": true, "google": true, "mistral": true, "deepseek": true, "xai": true}
 
-var modelDate = regexp.MustCompile(`^(?:[-@]\d{8}|-\d{4}-\d{2}-\d{2}|-\d{4}|-\d{3}|-latest|-preview(?:-\d{2}-\d{2,4})?)$`)
+var modelDate = lazyregexp.New(`^(?:[-@]\d{8}|-\d{4}-\d{2}-\d{2}|-\d{4}|-\d{3}|-latest|-preview(?:-\d{2}-\d{2,4})?)$`)
 
 func lookup(model string) (known, bool) {
 	name := BareModel(model)
@@ -116,7 +116,7 @@ func orPrice(price, input float64) float64 {
 	return price
 }
 
-var seeing = regexp.MustCompile(`^(?:claude|gpt-[4-9]|gpt-[1-9][0-9]|o[1-9]|gemini|gemma-?[3-9]|pixtral|llava|bakllava|moondream|minicpm-v|grok-4|llama-?[4-9]|mistral-(?:large|medium|small)-?3)|vision|[-.]vl\b|[-.]vl-|\dvl\b|-4\.\dv`)
+var seeing = lazyregexp.New(`^(?:claude|gpt-[4-9]|gpt-[1-9][0-9]|o[1-9]|gemini|gemma-?[3-9]|pixtral|llava|bakllava|moondream|minicpm-v|grok-4|llama-?[4-9]|mistral-(?:large|medium|small)-?3)|vision|[-.]vl\b|[-.]vl-|\dvl\b|-4\.\dv`)
 
 // assumeImages guesses from its name whether a model sees. A wrong yes is a
 // refused request, a wrong no a picture left out; configuration settles it.

@@ -2,9 +2,9 @@ package providers
 
 import (
 	"bytes"
+	"clawbot/internal/lazyregexp"
 	"math"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -47,10 +47,10 @@ func retryAfterHeader(v string, now time.Time) (time.Duration, bool) {
 // A duration in a body: RetryInfo's "retryDelay": "45.8s", or prose such as
 // "try again in 1m2.5s", "retry after 20 seconds", "reset after 2h7m23s".
 var (
-	retryDelay   = regexp.MustCompile(`"retry_?[dD]elay"\s*:\s*"?([0-9][0-9.hms]*)"?`)
-	retryProse   = regexp.MustCompile(`(?i)(?:retry|again|reset|wait)[a-z ]{0,24}?(?:in|after|for)?:? ((?:[0-9]+(?:\.[0-9]+)? ?(?:ms|milliseconds?|h(?:ours?)?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?)\b?[ ,]*)+)`)
-	retryField   = regexp.MustCompile(`"retry_?[aA]fter(?:_?[sS]econds)?"\s*:\s*"?([0-9]+(?:\.[0-9]+)?)"?`)
-	durationUnit = regexp.MustCompile(`(?i)([0-9]+(?:\.[0-9]+)?) ?(ms|milli|h|m|s)`)
+	retryDelay   = lazyregexp.New(`"retry_?[dD]elay"\s*:\s*"?([0-9][0-9.hms]*)"?`)
+	retryProse   = lazyregexp.New(`(?i)(?:retry|again|reset|wait)[a-z ]{0,24}?(?:in|after|for)?:? ((?:[0-9]+(?:\.[0-9]+)? ?(?:ms|milliseconds?|h(?:ours?)?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?)\b?[ ,]*)+)`)
+	retryField   = lazyregexp.New(`"retry_?[aA]fter(?:_?[sS]econds)?"\s*:\s*"?([0-9]+(?:\.[0-9]+)?)"?`)
+	durationUnit = lazyregexp.New(`(?i)([0-9]+(?:\.[0-9]+)?) ?(ms|milli|h|m|s)`)
 )
 
 func retryAfterBody(body []byte) (time.Duration, bool) {

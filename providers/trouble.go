@@ -11,12 +11,12 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"syscall"
 	"time"
 
 	"clawbot/agentcore"
+	"clawbot/internal/lazyregexp"
 )
 
 // Aborted is the error of a call whose context was cancelled.
@@ -158,7 +158,7 @@ func (c *Client) failure(f Failure, header http.Header, body []byte) *agentcore.
 }
 
 // wrongShape matches a server's complaint about fields.
-var wrongShape = regexp.MustCompile(`(?i)field required|unrecognized request argument|unknown (?:field|name|parameter)|unsupported parameter|extra inputs are not permitted|missing required parameter`)
+var wrongShape = lazyregexp.New(`(?i)field required|unrecognized request argument|unknown (?:field|name|parameter)|unsupported parameter|extra inputs are not permitted|missing required parameter`)
 
 // remedy says which setting to change.
 func (c *Client) remedy(class agentcore.ErrorClass, f Failure, body []byte) string {

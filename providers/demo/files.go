@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"clawbot/internal/lazyregexp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -18,8 +19,8 @@ func readFile(m []string, text string, _ []string) stepper {
 }
 
 var (
-	heading   = regexp.MustCompile(`(?m)^[ ]{0,3}#{1,6}[ \t]+(.+?)[ \t]*#*[ \t]*$`)
-	underline = regexp.MustCompile(`(?m)^(\S.*)\n(?:={3,}|-{3,})[ \t]*$`)
+	heading   = lazyregexp.New(`(?m)^[ ]{0,3}#{1,6}[ \t]+(.+?)[ \t]*#*[ \t]*$`)
+	underline = lazyregexp.New(`(?m)^(\S.*)\n(?:={3,}|-{3,})[ \t]*$`)
 )
 
 // aboutFile answers a question about a file's text.

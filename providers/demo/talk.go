@@ -1,8 +1,8 @@
 package demo
 
 import (
+	"clawbot/internal/lazyregexp"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -73,8 +73,8 @@ var zones = []struct{ place, zone string }{
 }
 
 var (
-	ianaZone  = regexp.MustCompile(`\b[A-Z][A-Za-z]+/[A-Z][A-Za-z_]+(?:/[A-Z][A-Za-z_]+)?\b`)
-	placeName = regexp.MustCompile(`(?i)\b(?:in|at|for)\s+([\p{L} .'-]{2,40}?)(?:\s+(?:right )?now)?[?.!]*$`)
+	ianaZone  = lazyregexp.New(`\b[A-Z][A-Za-z]+/[A-Z][A-Za-z_]+(?:/[A-Z][A-Za-z_]+)?\b`)
+	placeName = lazyregexp.New(`(?i)\b(?:in|at|for)\s+([\p{L} .'-]{2,40}?)(?:\s+(?:right )?now)?[?.!]*$`)
 )
 
 // placesIn returns the places that text names, in its order, and their zones.

@@ -2,10 +2,10 @@ package demo
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"clawbot/agentcore"
+	"clawbot/internal/lazyregexp"
 )
 
 // answer is what one model call says and does.
@@ -96,7 +96,7 @@ func currentTurn(messages []*agentcore.Message) (turn []*agentcore.Message, befo
 }
 
 // mark is what the program puts before or into a message to say who speaks.
-var mark = regexp.MustCompile(`⟦[^⟧\n]*⟧[ \t]*\n?`)
+var mark = lazyregexp.New(`⟦[^⟧\n]*⟧[ \t]*\n?`)
 
 // plain returns what the user said, "" if the message is only a remark of the
 // program's.
@@ -154,7 +154,7 @@ func (s *session) hear(text string, before []string) {
 	s.asks = append(s.asks[:at], append([]*ask{a}, s.asks[at:]...)...)
 }
 
-var stopWords = regexp.MustCompile(`(?i)^\W*(?:please )?(?:stop|halt|enough|cancel|never ?mind|that'?s enough|no more)\b.{0,20}$`)
+var stopWords = lazyregexp.New(`(?i)^\W*(?:please )?(?:stop|halt|enough|cancel|never ?mind|that'?s enough|no more)\b.{0,20}$`)
 
 func isStop(text string) bool { return stopWords.MatchString(text) }
 

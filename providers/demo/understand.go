@@ -1,15 +1,15 @@
 package demo
 
 import (
+	"clawbot/internal/lazyregexp"
 	"encoding/json"
-	"regexp"
 	"strconv"
 	"strings"
 )
 
 // skill is something the demo model understands.
 type skill struct {
-	pattern *regexp.Regexp
+	pattern *lazyregexp.Regexp
 	// make returns the ask's steps; nil means that it does not fit after all.
 	make func(m []string, text string, before []string) func([][]outcome, toolbox) step
 }
@@ -18,26 +18,26 @@ const file = "[`\"'“‘]?([\\w][\\w./-]*\\.[A-Za-z][A-Za-z0-9]{0,7}|(?:README|
 
 // skills, the most particular first.
 var skills = []skill{
-	{regexp.MustCompile(`(?is)^\s*(?:call|use)\s+(?:the tool\s+)?([\w-]+)\s+(?:with\s+)?(\{.*\})\s*$`), callAnything},
-	{regexp.MustCompile(`(?is)\b(?:replace|change)\s+["“'` + "`" + `]?(.+?)["”'` + "`" + `]?\s+(?:with|to|into|by)\s+["“'` + "`" + `]?(.+?)["”'` + "`" + `]?\s+in\s+(?:the file\s+)?` + file), replaceText},
-	{regexp.MustCompile(`(?is)\b(?:write|put|save|store)\s+["“'` + "`" + `]?(.+?)["”'` + "`" + `]?\s+(?:to|into|in|as)\s+(?:a |the |my )?(?:new )?(?:file\s+)?(?:called |named )?` + file), writeText},
-	{regexp.MustCompile(`(?is)\b(?:create|make|write)\s+(?:a |the )?(?:new )?(?:file\s+)?(?:called |named )?` + file + `\s+(?:with|containing|saying|that says)(?: the text| the content)?:?\s+["“'` + "`" + `]?(.+?)["”'` + "`" + `]?\s*$`), createFile},
-	{regexp.MustCompile(`(?i)\b(?:search|grep|look)(?: (?:in )?(?:the )?(?:workspace|files|everything))? for\s+["“'` + "`" + `]?(.+?)["”'` + "`" + `]?(?:\s+in\s+(?:the\s+)?(?:workspace|files|folder|everything).*)?[.?!]?\s*$`), searchFor},
-	{regexp.MustCompile(`(?i)\b(?:fetch|get|open|read|download|load|look at)\s+(https?://\S+)`), fetchPage},
-	{regexp.MustCompile(`(?is)^\W*(?:please )?(?:run|execute|exec)\s+(?:the command\s+)?` + "[`\"'“]?(.+?)[`\"'”]?" + `\s*[.!]?$`), runCommand},
-	{regexp.MustCompile(`(?i)\b(?:tour|what you can do with tools|show (?:me )?(?:off|what you can))\b`), tour},
-	{regexp.MustCompile(`(?i)\b(?:read|show|open|cat|view|look at|look into|print|display|check|what'?s in|what is in|what does|tell me|summari[sz]e|how many|first|last|heading)\b.*?` + file), readFile},
-	{regexp.MustCompile(`(?i)^\W*` + file + `\W*$`), readFile},
-	{regexp.MustCompile(`(?i)\b(?:list|ls|dir|(?:what|which)(?:'s| is| are)?(?: the)? files?|(?:show|see)(?: me)?(?: the| my| all)? (?:files|folders?|director(?:y|ies)|workspace)|what(?:'s| is) (?:here|there|in (?:the|my|your|this) (?:workspace|folder|directory)))\b(?:.*?\b(?:in|of|under)\s+(?:the\s+|my\s+)?(?:folder\s+|directory\s+)?[` + "`" + `"']?([\w./-]+)[` + "`" + `"']?)?`), listFiles},
-	{regexp.MustCompile(`(?i)\bcount(?:ing)?\b(?:.*?\b(?:from|to|up to|until|till)\b)?\D*?(\d{1,4})(?:\D+(\d{1,4}))?`), count},
-	{regexp.MustCompile(`(?i)\b(?:time|clock|date|day is it|what day)\b`), tellTime},
-	{regexp.MustCompile(`(?i)\b(?:long (?:answer|text|reply|story)|how (?:a|the|my|this) message travels|message travels|tell me (?:a|some) (?:long )?stor|write (?:me )?(?:a|an) (?:long|essay|story|poem))`), longAnswer},
-	{regexp.MustCompile(`(?i)\b(?:what did i (?:say|ask|write)|what have i (?:said|asked)|do you remember|my (?:first|last|previous) (?:message|question))\b`), recall},
-	{regexp.MustCompile(`(?i)^\W*(?:thanks?|thank you|thx|great|nice|cool|perfect|ok(?:ay)?|good)\b.{0,30}$`), constant("You're welcome. I'm still only the demo model, but happy to do something else: a tool, a long answer, or counting.")},
-	{regexp.MustCompile(`(?i)^\W*(?:bye|good ?bye|see you|ciao)\b.{0,30}$`), constant("Goodbye! The conversation is kept; write again whenever you like.")},
-	{regexp.MustCompile(`(?i)^\W*(?:hi|hello|hey|hallo|hola|good (?:morning|afternoon|evening|day)|moin|servus)\b.{0,40}$`), constant(greeting)},
-	{regexp.MustCompile(`(?i)\b(?:help|who are you|what are you|what can you do|what do you do|are you (?:an? )?(?:ai|bot|real|human|model)|how do (?:i|you)|explain yourself|introduce yourself|demo)\b`), constant(greeting)},
-	{regexp.MustCompile(`(?i)\b(?:say|repeat|echo)\b(?: after me)?:?\s+["“'` + "`" + `]?(.+?)["”'` + "`" + `]?\s*$`), echo},
+	{lazyregexp.New(`(?is)^\s*(?:call|use)\s+(?:the tool\s+)?([\w-]+)\s+(?:with\s+)?(\{.*\})\s*$`), callAnything},
+	{lazyregexp.New(`(?is)\b(?:replace|change)\s+["“'` + "`" + `]?(.+?)["”'` + "`" + `]?\s+(?:with|to|into|by)\s+["“'` + "`" + `]?(.+?)["”'` + "`" + `]?\s+in\s+(?:the file\s+)?` + file), replaceText},
+	{lazyregexp.New(`(?is)\b(?:write|put|save|store)\s+["“'` + "`" + `]?(.+?)["”'` + "`" + `]?\s+(?:to|into|in|as)\s+(?:a |the |my )?(?:new )?(?:file\s+)?(?:called |named )?` + file), writeText},
+	{lazyregexp.New(`(?is)\b(?:create|make|write)\s+(?:a |the )?(?:new )?(?:file\s+)?(?:called |named )?` + file + `\s+(?:with|containing|saying|that says)(?: the text| the content)?:?\s+["“'` + "`" + `]?(.+?)["”'` + "`" + `]?\s*$`), createFile},
+	{lazyregexp.New(`(?i)\b(?:search|grep|look)(?: (?:in )?(?:the )?(?:workspace|files|everything))? for\s+["“'` + "`" + `]?(.+?)["”'` + "`" + `]?(?:\s+in\s+(?:the\s+)?(?:workspace|files|folder|everything).*)?[.?!]?\s*$`), searchFor},
+	{lazyregexp.New(`(?i)\b(?:fetch|get|open|read|download|load|look at)\s+(https?://\S+)`), fetchPage},
+	{lazyregexp.New(`(?is)^\W*(?:please )?(?:run|execute|exec)\s+(?:the command\s+)?` + "[`\"'“]?(.+?)[`\"'”]?" + `\s*[.!]?$`), runCommand},
+	{lazyregexp.New(`(?i)\b(?:tour|what you can do with tools|show (?:me )?(?:off|what you can))\b`), tour},
+	{lazyregexp.New(`(?i)\b(?:read|show|open|cat|view|look at|look into|print|display|check|what'?s in|what is in|what does|tell me|summari[sz]e|how many|first|last|heading)\b.*?` + file), readFile},
+	{lazyregexp.New(`(?i)^\W*` + file + `\W*$`), readFile},
+	{lazyregexp.New(`(?i)\b(?:list|ls|dir|(?:what|which)(?:'s| is| are)?(?: the)? files?|(?:show|see)(?: me)?(?: the| my| all)? (?:files|folders?|director(?:y|ies)|workspace)|what(?:'s| is) (?:here|there|in (?:the|my|your|this) (?:workspace|folder|directory)))\b(?:.*?\b(?:in|of|under)\s+(?:the\s+|my\s+)?(?:folder\s+|directory\s+)?[` + "`" + `"']?([\w./-]+)[` + "`" + `"']?)?`), listFiles},
+	{lazyregexp.New(`(?i)\bcount(?:ing)?\b(?:.*?\b(?:from|to|up to|until|till)\b)?\D*?(\d{1,4})(?:\D+(\d{1,4}))?`), count},
+	{lazyregexp.New(`(?i)\b(?:time|clock|date|day is it|what day)\b`), tellTime},
+	{lazyregexp.New(`(?i)\b(?:long (?:answer|text|reply|story)|how (?:a|the|my|this) message travels|message travels|tell me (?:a|some) (?:long )?stor|write (?:me )?(?:a|an) (?:long|essay|story|poem))`), longAnswer},
+	{lazyregexp.New(`(?i)\b(?:what did i (?:say|ask|write)|what have i (?:said|asked)|do you remember|my (?:first|last|previous) (?:message|question))\b`), recall},
+	{lazyregexp.New(`(?i)^\W*(?:thanks?|thank you|thx|great|nice|cool|perfect|ok(?:ay)?|good)\b.{0,30}$`), constant("You're welcome. I'm still only the demo model, but happy to do something else: a tool, a long answer, or counting.")},
+	{lazyregexp.New(`(?i)^\W*(?:bye|good ?bye|see you|ciao)\b.{0,30}$`), constant("Goodbye! The conversation is kept; write again whenever you like.")},
+	{lazyregexp.New(`(?i)^\W*(?:hi|hello|hey|hallo|hola|good (?:morning|afternoon|evening|day)|moin|servus)\b.{0,40}$`), constant(greeting)},
+	{lazyregexp.New(`(?i)\b(?:help|who are you|what are you|what can you do|what do you do|are you (?:an? )?(?:ai|bot|real|human|model)|how do (?:i|you)|explain yourself|introduce yourself|demo)\b`), constant(greeting)},
+	{lazyregexp.New(`(?i)\b(?:say|repeat|echo)\b(?: after me)?:?\s+["“'` + "`" + `]?(.+?)["”'` + "`" + `]?\s*$`), echo},
 }
 
 // understand returns the ask that text makes.
