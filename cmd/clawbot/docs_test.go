@@ -1,0 +1,72 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"clawbot/config"
+)
+
+var (
+	tomlBlock = regexp.MustCompile("(?s)```toml\n(.*?)```")
+	variable  = regexp.MustCompile(`\$\{([A-Z0-9_]+)\}`)
+)
+
+func TestEveryBlockOfTheProvidersPageIsAConfiguration(t *testing.T) {
+	page := filepath.Join("..", "..", "docs", "providers.md")
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := tomlBlock.FindAllStringSubmatch(string(text), -1)
+	if len(blocks) < 15 {
+		t.Fatalf("%d blocks in %s", len(blocks), page)
+	}
+	for _, name := range []string{"ANTHROPIC_API_KEY", "GEMINI_API_KEY", "MISTRAL_API_KEY", "OPENAI_API_KEY"} {
+		t.Setenv(name, "sk-test-"+name)
+	}
+	for _, block := range blocks {
+		for _, v := range variable.FindAllStringSubmatch(block[1], -1) {
+			t.Setenv(v[1], "sk-test-"+v[1])
+		}
+		dir := t.TempDir()
+		t.Setenv("HOME", dir)
+		file := filepath.Join(dir, "clawbot.toml")
+		if err := os.WriteFile(file, []byte(block[1]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		loader := newLoader()
+		loader.Path = file
+		cfg, err := loader.Load()
+		if err != nil {
+			t.Errorf("%v in\n%s", err, block[1])
+			continue
+		}
+		if _, err := newModel(cfg, slog.New(slog.NewTextHandler(io.Discard, nil))); err != nil {
+			t.Errorf("%v in\n%s", err, block[1])
+		}
+	}
+}
+
+func TestTheProvidersPageNamesEveryFlagAndFormat(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "providers.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range formats() {
+		if !strings.Contains(string(text), "| `"+name+"` |") {
+			t.Errorf("the format %q has no line", name)
+		}
+	}
+	for _, key := range config.Keys() {
+		name, ok := strings.CutPrefix(key, "providers.NAME.compat.")
+		if ok && !strings.Contains(string(text), "| `"+name+"` |") {
+			t.Errorf("the flag %q has no line", name)
+		}
+	}
+}
