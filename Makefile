@@ -31,8 +31,13 @@ lint: ## gofmt and golangci-lint
 	$(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION) run
 
 .PHONY: bench
-bench: ## benchmarks, in the form that benchstat reads
+bench: ## benchmarks, in the form that benchstat reads, then the real binary under load
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+	$(GO) run ./internal/load -chats 1,100,1000,5000
+
+.PHONY: allocs
+allocs: ## compare allocations per operation with the committed limits
+	@scripts/check-allocs
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (default 30s)
