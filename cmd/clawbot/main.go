@@ -11,9 +11,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"clawbot/config"
+	"clawbot/tools/sandbox"
 )
 
-func main() { os.Exit(execute(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+func main() {
+	sandbox.Main() // in a helper of the sandbox, this does not return
+	os.Exit(execute(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
 
 // streams are what a command reads and writes.
 type streams struct {
@@ -79,7 +83,7 @@ func newRoot(io streams) *cobra.Command {
 		l.Path = path
 		return l
 	}
-	root.AddCommand(newRun(io, loader), newChat(io, loader), newSessions(io, loader), newBackup(io, loader),
+	root.AddCommand(newRun(io, loader), newChat(io, loader), newDoctor(io, loader), newSessions(io, loader), newBackup(io, loader),
 		newConfig(io, loader, &path), newVersion(io), newHealthcheck(loader))
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see: %s --help", err, cmd.CommandPath())

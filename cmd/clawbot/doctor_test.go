@@ -1,0 +1,91 @@
+package main
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"clawbot/config"
+)
+
+func TestDoctorBesideARunningBotSaysThatItRunsAndIsReady(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p := startRun(t, t.TempDir(), strings.Replace(demoConfig, "127.0.0.1:0", address, 1))
+	out, err := p.beside(t, "", "doctor", "--json")
+	if err != nil {
+		t.Fatalf("doctor: %v\n%s", err, out)
+	}
+	var report struct {
+		OK       bool
+		Findings []finding
+	}
+	if err := json.Unmarshal([]byte(out), &report); err != nil || !report.OK {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var said []string
+	for _, f := range report.Findings {
+		said = append(said, f.Check+": "+f.Message)
+	}
+	for _, want := range []string{"server: server.listen: a bot is running on " + address, "and a write is durable"} {
+		if !strings.Contains(strings.Join(said, "\n"), want) {
+			t.Errorf("doctor lacks %q:\n%s", want, strings.Join(said, "\n"))
+		}
+	}
+	if code, body := get(t, p.url+"readyz"); code != http.StatusOK {
+		t.Errorf("afterwards the bot is not ready: %d %s", code, body)
+	}
+}
+
+func TestAClockThatIsOffIsMeasuredByAServers(t *testing.T) {
+	for ahead, want := range map[time.Duration]status{0: statusOK, 30 * time.Second: statusWarn, -time.Hour: statusFail} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Date", time.Now().Add(ahead).UTC().Format(http.TimeFormat))
+		}))
+		defer srv.Close()
+		cfg := config.Default()
+		cfg.Agent.Model = "x/y"
+		cfg.Providers = map[string]config.Provider{"x": {BaseURL: srv.URL + "/v1"}}
+		list := (&doctor{cfg: cfg}).clock(t.Context())
+		if len(list) != 1 || list[0].Status != want {
+			t.Errorf("a server that is %s ahead: %v, want %s", ahead, list, want)
+		}
+	}
+}
+
+func TestAPortThatAnotherProgramHasIsAFailure(t *testing.T) {
+	srv := httptest.NewServer(http.NotFoundHandler())
+	defer srv.Close()
+	cfg := config.Default()
+	cfg.Server.Listen = srv.Listener.Addr().String()
+	list := (&doctor{cfg: cfg}).server(t.Context())
+	if len(list) != 1 || list[0].Status != statusFail || !strings.Contains(list[0].Remedy, "set server.listen to a free address") {
+		t.Errorf("findings: %v", list)
+	}
+}
+
+func TestAddressesThatTelegramCannotPostToAreFailures(t *testing.T) {
+	for address, want := range map[string]status{
+		"https://bot.example.com/telegram":      statusOK,
+		"https://bot.example.com:8443/telegram": statusOK,
+		"https://bot.example.com:8080/telegram": statusFail,
+		"http://bot.example.com/telegram":       statusFail,
+		"https://127.0.0.1/telegram":            statusFail,
+		"https://192.168.1.7/telegram":          statusFail,
+		"https://localhost/telegram":            statusFail,
+	} {
+		if f := telegramWebhook(&config.TelegramAccount{WebhookURL: address}, ":8080"); f.Status != want {
+			t.Errorf("%s: %v", address, f)
+		}
+	}
+}
