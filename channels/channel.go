@@ -135,6 +135,10 @@ type Inbound struct {
 	// Addressed is set when the bot was meant: a direct message, a mention, a
 	// reply to the bot, a command.
 	Addressed bool
+	// Continues is set in a thread that is one discussion, when the message is
+	// not plainly for somebody else: it is meant for the bot if the bot takes
+	// part in the thread.
+	Continues bool
 	// Text with any mention of the bot removed, Unicode kept as it came.
 	Text        string
 	Attachments []Attachment

@@ -1,0 +1,65 @@
+package slack
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/slack-go/slack"
+
+	"clawbot/channels"
+)
+
+const (
+	// probeBack is how far back a message is looked for. What was sent earlier is
+	// not sent again anyway.
+	probeBack  = 2 * time.Hour
+	probePage  = 200
+	probePages = 5
+)
+
+// Probe looks for a message of the bot with this nonce in its metadata.
+func (c *Channel) Probe(ctx context.Context, to channels.Target, nonce string) (string, error) {
+	oldest := fmt.Sprintf("%d.000000", time.Now().Add(-probeBack).Unix())
+	cursor := ""
+	for range probePages {
+		messages, next, err := c.page(ctx, to, oldest, cursor)
+		if err != nil {
+			return "", err
+		}
+		for i := range messages {
+			m := &messages[i].Msg
+			if m.Metadata.EventType == nonceEvent && m.Metadata.EventPayload["nonce"] == nonce {
+				return m.Timestamp, nil
+			}
+		}
+		if next == "" {
+			break
+		}
+		cursor = next
+	}
+	return "", nil
+}
+
+// page reads a page of a thread, or of a channel.
+func (c *Channel) page(ctx context.Context, to channels.Target, oldest, cursor string) (messages []slack.Message, next string, err error) {
+	if to.Thread != "" {
+		err = c.call(ctx, callTimeout, "conversations.replies", func(ctx context.Context) (err error) {
+			messages, _, next, err = c.api.GetConversationRepliesContext(ctx, &slack.GetConversationRepliesParameters{
+				ChannelID: to.Chat, Timestamp: to.Thread, Oldest: oldest, Cursor: cursor, Limit: probePage, IncludeAllMetadata: true,
+			})
+			return err
+		})
+		return messages, next, err
+	}
+	err = c.call(ctx, callTimeout, "conversations.history", func(ctx context.Context) error {
+		page, err := c.api.GetConversationHistoryContext(ctx, &slack.GetConversationHistoryParameters{
+			ChannelID: to.Chat, Oldest: oldest, Cursor: cursor, Limit: probePage, IncludeAllMetadata: true,
+		})
+		if err == nil {
+			messages, next = page.Messages, page.ResponseMetaData.NextCursor
+		}
+		return err
+	})
+	return messages, next, err
+}

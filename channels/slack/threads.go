@@ -1,0 +1,27 @@
+package slack
+
+import "clawbot/channels"
+
+// target is where an answer to the message ts goes. thread is the root of the
+// thread that it is in, if it is; a root that has replies names itself.
+//
+// A conversation in a channel is a thread, named by its root: a mention at the
+// top is the root of the thread that answers it. Direct messages are one
+// conversation, and each thread in them another.
+func (c *Channel) target(channel, ts, thread string, direct bool) channels.Target {
+	to := channels.Target{Chat: channel, Direct: direct, Conversation: "slack:" + c.me.Load().team + ":" + channel}
+	if !direct {
+		to.ReplyTo = ts
+	}
+	switch {
+	case thread != "" && thread != ts:
+		to.Thread = thread
+	case direct || c.cfg.ReplyIn == ReplyInChannel:
+	default:
+		to.Thread = ts
+	}
+	if to.Thread != "" {
+		to.Conversation += ":" + to.Thread
+	}
+	return to
+}
