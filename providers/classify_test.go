@@ -65,3 +65,15 @@ func TestVendorErrorsAreClassified(t *testing.T) {
 		}
 	}
 }
+
+func TestAFailureNamesTheFieldThatItIsAbout(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"detail":[{"type":"extra_forbidden","loc":["body","stream_options"],"msg":"Extra inputs are not permitted","input":{}}]}`:                                "stream_options: Extra inputs are not permitted",
+		`{"object":"error","message":{"detail":[{"loc":["body","messages",0,"content"],"msg":"Field required"},{"loc":["body","model"],"msg":"Field required"}]}}`: "messages.0.content: Field required: model: Field required",
+		`{"detail":"Not Found"}`: "Not Found",
+	} {
+		if got := ParseFailure(422, []byte(body)).Message; got != want {
+			t.Errorf("%s: %q, want %q", body, got, want)
+		}
+	}
+}

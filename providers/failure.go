@@ -12,6 +12,8 @@ type Failure struct {
 	Type    string
 	Code    string
 	Message string
+
+	loc string // the field that the next message is about
 }
 
 // maxFailureText bounds how much of a vendor's words is repeated, in bytes.
@@ -63,6 +65,8 @@ func (f *Failure) member(d *Decoder, key string, depth int) {
 		} else {
 			f.read(d, depth+1)
 		}
+	case "loc": // of servers built with FastAPI: body, messages, 0, content
+		f.loc = location(d)
 	case "metadata": // OpenRouter repeats what the vendor behind it said
 		f.metadata(d)
 	case "type", "status", "error_type":
@@ -114,8 +118,22 @@ func (f *Failure) setStatus(n int64) {
 	}
 }
 
+// location reads the path of a field.
+func location(d *Decoder) string {
+	var path []string
+	for d.Array(); d.More(); {
+		if step := strings.Trim(string(d.Raw()), `"`); step != "body" && len(path) < 8 {
+			path = append(path, shorten(step, 64))
+		}
+	}
+	return strings.Join(path, ".")
+}
+
 func (f *Failure) say(text string) {
 	text = strings.TrimSpace(text)
+	if f.loc != "" && text != "" {
+		text, f.loc = f.loc+": "+text, ""
+	}
 	switch {
 	case text == "" || strings.Contains(f.Message, text):
 	case f.Message == "":

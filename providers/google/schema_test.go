@@ -30,6 +30,8 @@ var schemas = []struct{ name, in, legacy, modern string }{
 		`{"properties":{"a":{"items":{"type":"string"},"type":"array"},"b":{"items":{"anyOf":[{"type":"string"},{"type":"number"}]},"type":"array"},"c":{"items":{"type":"string"},"type":"array"}},"type":"object"}`, "-"},
 	{"references", `{"properties":{"a":{"$ref":"#/$defs/p","description":"d"},"b":{"$ref":"#/definitions/none"}},"$defs":{"p":{"type":"object","properties":{"x":{"type":"number","format":"double"}}}}}`,
 		`{"properties":{"a":{"description":"d","properties":{"x":{"format":"double","type":"number"}},"type":"object"},"b":{"type":"string"}},"type":"object"}`, "-"},
+	{"a reference to what is there already", `{"properties":{"a":{"type":["string","array"],"items":{"type":"number"}},"b":{"$ref":"#/properties/a"},"c":{"$ref":"#/properties/a","type":"array"}}}`,
+		`{"properties":{"a":{"anyOf":[{"type":"string"},{"items":{"type":"number"},"type":"array"}]},"b":{"anyOf":[{"type":"string"},{"items":{"type":"number"},"type":"array"}]},"c":{"items":{"type":"number"},"type":"array"}},"type":"object"}`, "-"},
 	{"all of", `{"allOf":[{"properties":{"a":{"type":"string"}},"required":["a"]},{"properties":{"b":{"type":"string"}},"required":["b"]}]}`,
 		`{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"required":["a","b"],"type":"object"}`, "-"},
 	{"one of", `{"properties":{"a":{"oneOf":[{"type":"string","format":"uuid"},{"type":"object","properties":{"x":{"const":1}}}]}}}`,

@@ -127,8 +127,8 @@ func TestAReasonThatIsNoSuccessIsAnErrorAndNothingRuns(t *testing.T) {
 			t.Errorf("%s: %+v", c.reason, err)
 		}
 	}
-	_, err := answer(t, `data: {"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"},"usageMetadata":{"promptTokenCount":7}}`+"\n\n")
-	if err == nil || err.Class != agentcore.ErrRefused || err.Retryable || !strings.Contains(err.Error(), "promptFeedback.blockReason PROHIBITED_CONTENT") || err.User == "" {
+	_, err := answer(t, `data: {"promptFeedback":{"blockReason":"PROHIBITED_CONTENT","blockReasonMessage":"by the rules"},"usageMetadata":{"promptTokenCount":7}}`+"\n\n")
+	if err == nil || err.Class != agentcore.ErrRefused || err.Retryable || !strings.Contains(err.Error(), "promptFeedback.blockReason PROHIBITED_CONTENT): by the rules") || err.User == "" {
 		t.Errorf("a blocked prompt: %+v", err)
 	}
 }

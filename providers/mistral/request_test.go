@@ -159,3 +159,25 @@ func TestIDsAreNineAlphanumericsAndNeverTheSame(t *testing.T) {
 		}
 	}
 }
+
+func TestAnIDDependsOnItsTranscriptAlone(t *testing.T) {
+	m, err := build(providers.Config{Name: "m", APIKeys: []string{"k"}}, "m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair := func(id string) []*agentcore.Message {
+		c, r := answered(call(id), call(id)), result(id)
+		c.ID, r.ID, c.Model = "c"+id, "r"+id, m.info.Ref
+		return []*agentcore.Message{c, r}
+	}
+	usual := providers.ShortID("call_1")
+	alone := string(m.encode(&agentcore.Request{Messages: pair("call_1")}).Bytes())
+	beside := string(m.encode(&agentcore.Request{Messages: append(pair(usual), pair("call_1")...)}).Bytes())
+	again := string(m.encode(&agentcore.Request{Messages: pair("call_1")}).Bytes())
+	if n := strings.Count(alone, usual); n != 2 || again != alone {
+		t.Errorf("%d times %s in %s, then %s", n, usual, alone, again)
+	}
+	if n := strings.Count(beside, usual); n != 2 {
+		t.Errorf("%s is used by two calls: %s", usual, beside)
+	}
+}

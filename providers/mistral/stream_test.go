@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
@@ -78,11 +79,34 @@ func TestStreamsAreUnderstood(t *testing.T) {
 		{"a reason to come", chat("something_new", `{"content":"a"}`), `"a" stop`},
 		{"an error at the end", chat("error", `{"content":"a"}`), `error: x: the model ended with finish_reason "error", which is an error or not known`},
 		{"an error of the gateway", "data: {\"message\":\"no Route matched with those values\"}\n\n", `error: x: no Route matched with those values`},
+		{"an error whose message is an object", "data: {\"object\":\"error\",\"message\":{\"detail\":[{\"loc\":[\"body\",\"model\"],\"msg\":\"Field required\"}]}}\n\n", `error: x: model: Field required`},
 		{"whole, not streamed", `{"object":"chat.completion","choices":[{"message":{"role":"assistant","content":"a"},"finish_reason":"stop"}]}`, `"a" stop`},
 		{"no end", `data: {"choices":[{"index":0,"delta":{"content":"a"}}]}` + "\n\n", "error: x: the stream ended early, without finish_reason"},
 	} {
 		if got, _ := answer(t, c.body); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestAConnectionThatBreaksAfterTheEndDoesNoHarm(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, strings.TrimSuffix(chat("stop", `{"content":"a"}`), "data: [DONE]\n\n"))
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}))
+	defer server.Close()
+	m, err := New(providers.Config{Name: "x", BaseURL: server.URL}, "m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ev, err := range m.Stream(t.Context(), &agentcore.Request{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ev.Type == agentcore.StreamDone && ev.Stop != agentcore.StopEnd {
+			t.Errorf("%+v", ev)
 		}
 	}
 }

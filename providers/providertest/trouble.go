@@ -110,6 +110,10 @@ func trouble(t *testing.T, f Format) {
 			_, _ = io.WriteString(z, strings.Join(f.Stream(good), ""))
 			_ = z.Close()
 		}, "", false, nil},
+		{"a connection that breaks when all was said", func(w http.ResponseWriter, _ *http.Request) {
+			stream(w, f.Stream(good))
+			panic(http.ErrAbortHandler)
+		}, "", false, nil},
 		{"line ends and comments of any kind", func(w http.ResponseWriter, _ *http.Request) {
 			all := "\ufeff: hello\n\n" + strings.Join(f.Stream(good), ": keep-alive\n\n")
 			stream(w, []string{strings.ReplaceAll(all, "\n", "\r\n")})
