@@ -132,18 +132,23 @@ func (m *Model) appendUser(dst []byte, s *providers.Step) []byte {
 		case agentcore.Text:
 			dst = append(providers.AppendString(append(comma(dst), `{"text":`...), b.Text), '}')
 		case agentcore.Image:
-			dst = appendData(comma(dst), b.MIMEType, "image/png", b.Data)
+			dst = appendImage(comma(dst), b)
 		case agentcore.Document:
-			dst = appendData(comma(dst), b.MIMEType, "application/pdf", b.Data)
+			dst = appendData(comma(dst), b.MIMEType, b.Data)
 		}
 	}
 	return dst
 }
 
-func appendData(dst []byte, mime, usual string, data []byte) []byte {
-	if mime == "" {
-		mime = usual
+func appendImage(dst []byte, img agentcore.Image) []byte {
+	img = providers.FitImage(img)
+	if img.MIMEType == "" {
+		img.MIMEType = "image/png"
 	}
+	return appendData(dst, img.MIMEType, img.Data)
+}
+
+func appendData(dst []byte, mime string, data []byte) []byte {
 	dst = append(dst, `{"inlineData":{"mimeType":`...)
 	dst = providers.AppendString(dst, mime)
 	dst = append(dst, `,"data":`...)
@@ -245,7 +250,7 @@ func (m *Model) appendResult(dst []byte, s *providers.Step) []byte {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = appendData(dst, img.MIMEType, "image/png", img.Data)
+			dst = appendImage(dst, img)
 		}
 		dst = append(dst, ']')
 	}
@@ -256,7 +261,7 @@ func (m *Model) appendResult(dst []byte, s *providers.Step) []byte {
 // it.
 func (m *Model) appendResultImages(dst []byte, s *providers.Step) []byte {
 	for _, img := range s.Images(m.info.Images) {
-		dst = appendData(append(dst, ','), img.MIMEType, "image/png", img.Data)
+		dst = appendImage(append(dst, ','), img)
 	}
 	return dst
 }

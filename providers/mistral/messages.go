@@ -112,6 +112,7 @@ func (m *Model) appendContent(dst []byte, blocks []agentcore.Block, sep string) 
 			dst = append(dst, `{"type":"thinking","thinking":[{"type":"text","text":`...)
 			dst = append(providers.AppendString(dst, b.Text), `}]}`...)
 		case agentcore.Image:
+			b = providers.FitImage(b)
 			dst = append(append(append(dst, `{"type":"image_url",`...), m.words.imageURL...), ':')
 			dst = append(providers.AppendBase64(dst, "data:"+safeMIME(b.MIMEType)+";base64,", b.Data), '}')
 		}

@@ -1,8 +1,12 @@
 package providertest
 
 import (
+	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"image"
+	"image/png"
 	"net/http"
 	"strings"
 	"testing"
@@ -36,6 +40,18 @@ func requests(t *testing.T, f Format) {
 		msg.Content = append(msg.Content, agentcore.Image{MIMEType: "image/png", Data: []byte("pixels")})
 		if body := send(t, msg); !strings.Contains(body, "cGl4ZWxz") || !strings.Contains(body, "image/png") {
 			t.Errorf("the image is missing: %s", body)
+		}
+	})
+	t.Run("an image beyond the limits is scaled", func(t *testing.T) {
+		var wide bytes.Buffer
+		if err := png.Encode(&wide, image.NewGray(image.Rect(0, 0, 5000, 4))); err != nil {
+			t.Fatal(err)
+		}
+		msg := userMessage("i2", "look")
+		msg.Content = append(msg.Content, agentcore.Image{MIMEType: "image/png", Data: wide.Bytes()})
+		body := send(t, msg)
+		if strings.Contains(body, base64.StdEncoding.EncodeToString(wide.Bytes())) || !strings.Contains(body, "image/") {
+			t.Errorf("the image is sent as it is, or not at all: %.500s", body)
 		}
 	})
 	t.Run("half a surrogate pair and broken UTF-8 do no harm", func(t *testing.T) {
