@@ -22,16 +22,17 @@ const registerTimeout = 30 * time.Second
 
 // Gateway is the bot. Make it with [New] and run it once with [Gateway.Run].
 type Gateway struct {
-	cfg      Config
-	log      *slog.Logger
-	hosts    map[string]*host // by channel name
-	order    []*host
-	dispatch *dispatcher
-	cache    cache
-	ears     ears
-	told     told
-	schemas  agentcore.Schemas
-	ran      atomic.Bool
+	cfg       Config
+	log       *slog.Logger
+	hosts     map[string]*host // by channel name
+	order     []*host
+	dispatch  *dispatcher
+	cache     cache
+	ears      ears
+	told      told
+	abandoned abandoned
+	schemas   agentcore.Schemas
+	ran       atomic.Bool
 }
 
 // New checks cfg and makes a gateway. Nothing is started.

@@ -193,9 +193,7 @@ func (g *Gateway) hold(t *tenure) {
 	defer func() { g.dispatch.finish(t, again) }()
 	t.g = g
 	t.log = g.log.With("session", t.session)
-	ctx, cancel := context.WithTimeout(context.Background(), g.cfg.LeaseTTL)
-	lease, err := g.cfg.Store.Acquire(ctx, t.session, g.cfg.Owner, g.cfg.LeaseTTL)
-	cancel()
+	lease, err := g.acquire(t.session)
 	if held, ok := errors.AsType[*store.HeldError](err); ok {
 		t.log.Debug("held by another", "owner", held.Owner)
 		g.wake(context.Background(), held.Owner, t.first)
@@ -324,6 +322,7 @@ func (t *tenure) leave(end ending, err error) (again bool) {
 		end.delay = retryNewer
 	} else if errors.Is(err, store.ErrFenced) || errors.Is(err, errLost) {
 		t.log.Warn("the session was taken over by another process", "err", err)
+		t.g.abandoned.add(t.lease, t.g.cfg.LeaseTTL)
 		return false
 	} else if err != nil {
 		t.log.Error("work on the session failed; it will be taken up again", "err", err)
@@ -337,6 +336,7 @@ func (t *tenure) leave(end ending, err error) (again bool) {
 	_, crashed := errors.AsType[*panicError](err)
 	if herr := t.lease.HandOff(ctx, end.delay, crashed); herr != nil && !errors.Is(herr, store.ErrFenced) {
 		t.log.Warn("the session was not handed off; its lease will expire", "err", herr)
+		t.g.abandoned.add(t.lease, t.g.cfg.LeaseTTL)
 		return false
 	}
 	if t.ending() || t.g.dispatch.closed() {
