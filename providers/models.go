@@ -48,13 +48,17 @@ var table = []known{
 	{"o4-mini", 200, 100, 1.1, 4.4, 0.275, 0, "idt"},
 
 	{"gemini-3-pro-preview", 1048, 65, 2, 12, 0.2, 0, "idt"},
+	{"gemini-3-flash-preview", 1048, 65, 0.5, 3, 0.05, 0, "idt"},
 	{"gemini-2.5-pro", 1048, 65, 1.25, 10, 0.125, 0, "idt"},
 	{"gemini-2.5-flash", 1048, 65, 0.3, 2.5, 0.03, 0, "idt"},
 	{"gemini-2.5-flash-lite", 1048, 65, 0.1, 0.4, 0.01, 0, "idt"},
 
-	{"mistral-large", 128, 0, 2, 6, 0, 0, "i"},
+	{"mistral-large-2411", 128, 0, 2, 6, 0, 0, ""},
+	{"mistral-large", 256, 0, 0.5, 1.5, 0, 0, "i"},
 	{"mistral-medium", 128, 0, 0.4, 2, 0, 0, "i"},
 	{"mistral-small", 128, 0, 0.1, 0.3, 0, 0, "i"},
+	{"magistral-medium", 128, 0, 2, 5, 0, 0, "it"},
+	{"magistral-small", 128, 0, 0.5, 1.5, 0, 0, "it"},
 
 	{"deepseek-chat", 128, 8, 0.28, 0.42, 0.028, 0, ""},
 	{"deepseek-reasoner", 128, 64, 0.28, 0.42, 0.028, 0, "t"},
