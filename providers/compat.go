@@ -53,7 +53,7 @@ type Compat struct {
 	APIVersion string `toml:"api_version"`
 	// AuthHeader is the header that carries the key: "authorization",
 	// "x-api-key", "api-key" or "x-goog-api-key".
-	AuthHeader string `toml:"auth_header" enum:"authorization|x-api-key|api-key|x-goog-api-key"`
+	AuthHeader string `toml:"auth_header"`
 }
 
 // Traits is a Compat with everything decided.

@@ -39,6 +39,12 @@ func TestEachVendorGetsWhatItTakes(t *testing.T) {
 		{FormatAnthropic, "api.anthropic.com", "claude-opus-4-20250514", Compat{}, func(t Traits) bool { return t.Thinking == "budget" }},
 		{FormatAnthropic, "127.0.0.1:9", "m", Compat{}, func(t Traits) bool { return !t.EagerInputStreaming && t.AuthHeader == "x-api-key" }},
 		{FormatMistral, "api.mistral.ai", "mistral-large-latest", Compat{}, func(t Traits) bool { return t.IDLength == 9 && t.AuthHeader == "authorization" }},
+		{FormatMistral, "127.0.0.1:9", "magistral-small", Compat{}, func(t Traits) bool { return !t.StreamUsage && t.ReplayThinking && t.Thinking == "prompt_mode" }},
+		{FormatMistral, "api.mistral.ai", "m", Compat{StreamUsage: &on, CamelCase: &on}, func(t Traits) bool { return t.StreamUsage && t.CamelCase }},
+		{FormatGoogle, "generativelanguage.googleapis.com", "models/gemini-2.5-pro", Compat{}, func(t Traits) bool { return t.NeedsKey && t.AuthHeader == "x-goog-api-key" && t.Thinking == "budget" }},
+		{FormatGoogle, "127.0.0.1:9", "gemini-3.1-flash", Compat{}, func(t Traits) bool { return !t.NeedsKey && t.Thinking == "level" }},
+		{FormatGoogle, "127.0.0.1:9", "gemini-flash-latest", Compat{}, func(t Traits) bool { return t.Thinking == "level" }},
+		{FormatGoogle, "127.0.0.1:9", "gemini-2.0-flash", Compat{}, func(t Traits) bool { return t.Thinking == "none" }},
 		{FormatOpenAI, "api.deepseek.com", "m", Compat{Strict: &on, MaxTokensField: "max_output", Thinking: "effort", IDLength: 20, AuthHeader: "API-Key"}, func(t Traits) bool {
 			return t.Strict && t.MaxTokensField == "max_output" && t.Thinking == "effort" && t.IDLength == 20 && t.AuthHeader == "api-key"
 		}},
@@ -53,7 +59,7 @@ func TestModelsAreKnownByTheirDatedNamesToo(t *testing.T) {
 	for model, window := range map[string]int64{
 		"claude-sonnet-4-5": 200_000, "claude-sonnet-4-5-20250929": 200_000, "claude-opus-4-1@20250805": 200_000, "anthropic/claude-sonnet-4.5": 0,
 		"gpt-5": 400_000, "gpt-5-2025-08-07": 400_000, "gpt-5-codex-mini": 0, "gpt-4.1-mini": 1_047_000, "openai/gpt-4o:free": 128_000,
-		"mistral-large-latest": 128_000, "gpt-55": 0, "unheard-of": 0,
+		"mistral-large-latest": 256_000, "gpt-55": 0, "unheard-of": 0,
 	} {
 		if got := (Config{}).info(FormatOpenAI, "openrouter.ai", model); got.Window != window || got.Price != nil {
 			t.Errorf("%s: window %d, price %v; want %d", model, got.Window, got.Price, window)
