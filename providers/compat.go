@@ -17,7 +17,7 @@ type Compat struct {
 	// DeveloperRole sends the system prompt of reasoning models as "developer".
 	DeveloperRole *bool `toml:"developer_role"`
 	// MaxTokensField is "max_tokens" or "max_completion_tokens".
-	MaxTokensField string `toml:"max_tokens_field" enum:"max_tokens|max_completion_tokens"`
+	MaxTokensField string `enum:"max_tokens|max_completion_tokens" toml:"max_tokens_field"`
 	// Temperature may be sent.
 	Temperature *bool `toml:"temperature"`
 	// StreamUsage asks for usage in the stream (stream_options).
@@ -33,7 +33,7 @@ type Compat struct {
 	// "enable_thinking", "template" (chat_template_kwargs), "budget" (a number
 	// of tokens), "adaptive", "level" (Google's thinkingLevel) or "prompt_mode"
 	// (Mistral).
-	Thinking string `toml:"thinking" enum:"none|effort|reasoning|reasoning_enabled|type|enable_thinking|template|budget|adaptive|level|prompt_mode"`
+	Thinking string `enum:"none|effort|reasoning|reasoning_enabled|type|enable_thinking|template|budget|adaptive|level|prompt_mode" toml:"thinking"`
 	// ReasoningContent sends reasoning_content with every assistant message,
 	// empty where there was none.
 	ReasoningContent *bool `toml:"reasoning_content"`

@@ -37,7 +37,7 @@ func (s *sanitizer) lookup(ref string) (map[string]any, bool) {
 		return nil, false
 	}
 	var at any = s.root
-	for _, step := range strings.Split(strings.TrimPrefix(path, "/"), "/") {
+	for step := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
 		node, ok := at.(map[string]any)
 		if step == "" {
 			continue

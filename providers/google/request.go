@@ -41,7 +41,7 @@ func (m *Model) encode(req *agentcore.Request) providers.Body {
 }
 
 func toolConfig(choice string) []byte {
-	mode := ""
+	var mode string
 	switch choice {
 	case "":
 		return nil

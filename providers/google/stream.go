@@ -2,6 +2,7 @@ package google
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"strings"
 
@@ -35,10 +36,10 @@ func (d *decoder) run(answer *providers.Answer) {
 	for !d.out.Over() {
 		ev, err := answer.Next()
 		switch {
-		case err == io.EOF && d.reason != "":
+		case errors.Is(err, io.EOF) && d.reason != "":
 			d.finish()
 			return
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			d.out.Fail(d.model.client.Ended("without finishReason"))
 			return
 		case err != nil && d.reason != "" && providers.Interrupted(err):

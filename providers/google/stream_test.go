@@ -1,6 +1,7 @@
 package google
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,7 +19,7 @@ func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
 	if strings.HasPrefix(string(c), "{") || strings.HasPrefix(string(c), "[") {
 		kind = "application/json"
 	}
-	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(strings.NewReader(string(c))), Request: r}, nil
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(strings.NewReader(string(c))), Request: r}, nil
 }
 
 // answer plays a body.
@@ -32,7 +33,7 @@ func answer(t *testing.T, body string) (*agentcore.Message, *agentcore.Error) {
 	req := &agentcore.Request{Tools: []agentcore.ToolSpec{{Name: "get_weather"}, {Name: "2do.list"}}}
 	for ev, err := range m.Stream(t.Context(), req) {
 		if err != nil {
-			failure, ok := err.(*agentcore.Error)
+			failure, ok := errors.AsType[*agentcore.Error](err)
 			if !ok {
 				t.Fatalf("the error is a %T", err)
 			}

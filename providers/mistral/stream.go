@@ -1,6 +1,7 @@
 package mistral
 
 import (
+	"errors"
 	"io"
 	"strings"
 
@@ -24,10 +25,10 @@ func (d *decoder) run(answer *providers.Answer) {
 	for !d.out.Over() {
 		ev, err := answer.Next()
 		switch {
-		case err == io.EOF && d.reason != "":
+		case errors.Is(err, io.EOF) && d.reason != "":
 			d.finish()
 			return
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			d.out.Fail(d.model.client.Ended("without finish_reason"))
 			return
 		case err != nil && d.reason != "" && providers.Interrupted(err):

@@ -20,7 +20,7 @@ func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
 	if strings.HasPrefix(string(c), "{") {
 		kind = "application/json"
 	}
-	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(strings.NewReader(string(c))), Request: r}, nil
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(strings.NewReader(string(c))), Request: r}, nil
 }
 
 // answer plays a body and describes what became of it.

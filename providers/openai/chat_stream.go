@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"errors"
 	"io"
 	"strings"
 
@@ -32,10 +33,10 @@ func (m *Model) decodeChat(req *agentcore.Request, out *providers.Emitter, answe
 	for !out.Over() {
 		ev, err := answer.Next()
 		switch {
-		case err == io.EOF && d.reason != "":
+		case errors.Is(err, io.EOF) && d.reason != "":
 			d.finish()
 			return
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			out.Fail(m.client.Ended("without finish_reason"))
 			return
 		case err != nil && d.reason != "" && providers.Interrupted(err):

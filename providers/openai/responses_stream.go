@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"slices"
 
@@ -47,7 +48,7 @@ func (m *Model) decodeResponses(req *agentcore.Request, out *providers.Emitter, 
 	for !out.Over() {
 		ev, err := answer.Next()
 		switch {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			out.Fail(m.client.Ended("before response.completed"))
 			return
 		case err != nil:
