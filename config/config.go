@@ -33,8 +33,10 @@ type Config struct {
 type Agent struct {
 	Name string `toml:"name" rule:"nonempty"`
 	// Model is "provider/model"; empty until [Config.Detect] has chosen one.
-	Model            string   `toml:"model"`
-	Fallbacks        []string `toml:"fallbacks"`
+	Model     string   `toml:"model"`
+	Fallbacks []string `toml:"fallbacks"`
+	// Models are others that /model may choose.
+	Models           []string `toml:"models"`
 	SystemPrompt     string   `toml:"system_prompt"`
 	SystemPromptFile string   `toml:"system_prompt_file" rule:"path"`
 	// Temperature is nil for the model's own: several models refuse any other.
@@ -106,6 +108,8 @@ type Permission struct {
 	Deny  []string `toml:"deny"`
 	// Sandbox "workspace" confines the tool to the workspace.
 	Sandbox string `toml:"sandbox" enum:"workspace|off"`
+	// Network gives the commands of exec and process the machine's network.
+	Network bool `toml:"network"`
 }
 
 // MCP is a Model Context Protocol server: a command or a URL.

@@ -29,14 +29,21 @@ func (h *host) Accept(ctx context.Context, in channels.Inbound) error {
 		h.log.Warn("skipped an event that has no usable ids", "event", in.EventID, "err", err)
 		return nil
 	}
-	v, role, reason := g.cfg.judge(h.channel.Name(), &in)
+	v, role, reason := g.cfg.judge(h.channel.Name(), &in, g.rules.person(h.channel.Name(), in.Sender.ID))
+	if d, id, ok := readDecision(&in); ok && v != ignore && reason != blockedText {
+		return h.decide(ctx, &in, d, id)
+	}
 	switch v {
 	case ignore:
 		return nil
+	case knocks:
+		if welcome, err := h.knock(ctx, &in); err != nil || !welcome {
+			return err
+		}
 	case hear:
 		return h.overhear(ctx, &in, role)
 	case refuse:
-		if in.Kind == channels.Message && parseCommand(in.Text) == verbStop && moderates(&in) {
+		if in.Kind == channels.Message && asksToStop(in.Text) && moderates(&in) && reason != blockedText {
 			return h.acceptSignal(ctx, &in, signalStop)
 		}
 		h.refuse(ctx, &in, reason)
@@ -53,14 +60,8 @@ func (h *host) Accept(ctx context.Context, in channels.Inbound) error {
 }
 
 func (h *host) acceptMessage(ctx context.Context, in *channels.Inbound, role string) error {
-	switch v := parseCommand(in.Text); v {
-	case verbStop:
-		return h.acceptSignal(ctx, in, signalStop)
-	case verbReset:
-		return h.acceptSignal(ctx, in, signalReset)
-	case verbStatus, verbHelp:
-		h.answer(ctx, v, *in)
-		return nil
+	if done, err := h.obey(ctx, in, role); done || err != nil {
+		return err
 	}
 	if in.Kind == channels.Click {
 		h.log.Info("a button that means nothing any more was pressed", "session", in.Target.Conversation, "sender", in.Sender.ID)
@@ -113,6 +114,11 @@ func (h *host) acceptChange(ctx context.Context, in *channels.Inbound, role stri
 	}
 	h.g.wake(ctx, acc.Owner, hint{session: r.Target.Conversation, sender: r.Sender.ID, waiting: acc.Waiting, after: acc.Position + 1})
 	return nil
+}
+
+func asksToStop(text string) bool {
+	v, _ := parseCommand(text)
+	return v == verbStop
 }
 
 // changedText is what an edit leaves of an overheard message; empty is nothing.

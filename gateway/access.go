@@ -39,20 +39,29 @@ const (
 	hear           // not meant for the bot: background of the room
 	refuse         // a closed door says so, once
 	ignore         // said nothing to: bots
+	knocks         // a stranger who may be let in
 )
 
-// judge decides whether the sender may speak here. The reason is for the sender
-// and names the remedy.
-func (c *Config) judge(channel string, in *channels.Inbound) (v verdict, role, reason string) {
+// blockedText is the refusal of somebody who was blocked.
+const blockedText = "You were blocked here, so I don't listen. Whoever runs me, or moderates this room, can change that with `/unblock`."
+
+// judge decides whether the sender, about whom who was decided, may speak here.
+// The reason is for the sender and names the remedy.
+func (c *Config) judge(channel string, in *channels.Inbound, who person) (v verdict, role, reason string) {
 	rules := c.rulesFor(channel)
-	role = c.roleOf(channel, in.Sender.ID)
+	role = c.roleOf(channel, in.Sender.ID, who)
 	switch {
 	case in.Sender.Bot:
 		return ignore, role, ""
+	case who.blockedIn(in.Target.Chat) && role != RoleOwner:
+		if in.Kind == channels.Context || !in.Target.Direct && !in.Addressed {
+			return ignore, role, ""
+		}
+		return refuse, role, blockedText
 	case in.Kind == channels.Context:
 		return hear, role, ""
 	case in.Target.Direct:
-		v, reason = judgeDirect(channel, &rules, role, in)
+		v, reason = judgeDirect(channel, &rules, role, in, who.Paired)
 	default:
 		v, reason = judgeRoom(channel, &rules, role, in)
 	}
@@ -74,11 +83,9 @@ func (c *Config) rulesFor(channel string) ChannelAccess {
 }
 
 // roleOf goes by ids alone: names can be taken by anybody.
-func (c *Config) roleOf(channel, sender string) string {
-	own := c.rulesFor(channel).Owners
+func (c *Config) roleOf(channel, sender string, who person) string {
 	switch {
-	case slices.Contains(own, "*"),
-		sender != "" && slices.Contains(own, sender),
+	case who.Role == RoleOwner, c.localOwner(channel, sender),
 		sender != "" && slices.Contains(c.Access.Owners, channel+":"+sender),
 		sender != "" && slices.Contains(c.Access.Owners, platformOf(channel)+":"+sender):
 		return RoleOwner
@@ -86,19 +93,26 @@ func (c *Config) roleOf(channel, sender string) string {
 	return RoleGuest
 }
 
-func judgeDirect(channel string, rules *ChannelAccess, role string, in *channels.Inbound) (verdict, string) {
-	if role == RoleOwner || rules.DMPolicy == dmOpen || slices.Contains(rules.AllowFrom, in.Sender.ID) {
+// localOwner reports whether the sender is an owner because of where they sit:
+// at the terminal, or at the page on the bot's own machine.
+func (c *Config) localOwner(channel, sender string) bool {
+	own := c.rulesFor(channel).Owners
+	return slices.Contains(own, "*") || sender != "" && slices.Contains(own, sender)
+}
+
+func judgeDirect(channel string, rules *ChannelAccess, role string, in *channels.Inbound, paired bool) (verdict, string) {
+	if role == RoleOwner || paired || rules.DMPolicy == dmOpen || slices.Contains(rules.AllowFrom, in.Sender.ID) {
 		return admit, ""
 	}
 	if rules.DMPolicy == dmMembers && slices.Contains(in.Sender.Roles, "member") {
 		return admit, ""
 	}
+	if rules.DMPolicy == dmPairing {
+		return knocks, ""
+	}
 	platform := platformOf(channel)
 	reason := fmt.Sprintf("This bot answers only people it was told to. Its owner can let you in: add %q to `allow_from` of `[channels.%s]`, or %q to `owners` of `[access]`.",
 		in.Sender.ID, channel, platform+":"+in.Sender.ID)
-	if rules.DMPolicy == dmPairing {
-		reason += fmt.Sprintf(" (`dm_policy` is %q; pairing by a code is not possible yet. With %q everybody may write.)", dmPairing, dmOpen)
-	}
 	return refuse, reason
 }
 

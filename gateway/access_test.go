@@ -34,10 +34,10 @@ func TestWhoMaySpeak(t *testing.T) {
 		in     channels.Inbound
 		want   verdict
 	}{
-		{"pairing refuses strangers", Access{}, dm, refuse},
+		{"pairing lets strangers knock", Access{}, dm, knocks},
 		{"pairing takes owners", Access{Owners: []string{"chat:7"}}, dm, admit},
-		{"owners of another platform are strangers", Access{Owners: []string{"other:7"}}, dm, refuse},
-		{"a name is no id", Access{Owners: []string{"chat:Ann"}}, dm, refuse},
+		{"owners of another platform are strangers", Access{Owners: []string{"other:7"}}, dm, knocks},
+		{"a name is no id", Access{Owners: []string{"chat:Ann"}}, dm, knocks},
 		{"open takes everybody", Access{DMPolicy: dmOpen}, dm, admit},
 		{"bots are ignored even when open", Access{DMPolicy: dmOpen}, robot, ignore},
 		{"allowlist refuses others", Access{DMPolicy: dmAllowlist}, dm, refuse},
@@ -61,7 +61,7 @@ func TestWhoMaySpeak(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, _, reason := cfg.judge("chat", &c.in)
+			got, _, reason := cfg.judge("chat", &c.in, person{})
 			if got != c.want {
 				t.Errorf("verdict %d, want %d", got, c.want)
 			}
@@ -200,7 +200,7 @@ func TestCommandsAreRecognised(t *testing.T) {
 		"/new": verbReset, "/reset": verbReset, "/status": verbStatus, "/help": verbHelp, "/start": verbHelp,
 		"stop": verbNone, "please /stop": verbNone, "/stopping": verbNone, "/etc/passwd": verbNone, "/": verbNone, "": verbNone,
 	} {
-		if got := parseCommand(text); got != want {
+		if got, _ := parseCommand(text); got != want {
 			t.Errorf("parseCommand(%q) = %d, want %d", text, got, want)
 		}
 	}

@@ -2,24 +2,12 @@ package gateway
 
 import (
 	"context"
-	"fmt"
+	"slices"
 	"strings"
-	"time"
 	"unicode"
 
-	"clawbot/agentcore"
 	"clawbot/channels"
 )
-
-// Commands are the commands that every channel has, for menus and /help.
-func Commands() []channels.Command {
-	return []channels.Command{
-		{Name: "stop", Description: "Stop what I am doing"},
-		{Name: "new", Description: "Start a new conversation; I forget this one"},
-		{Name: "status", Description: "What I am doing, and with which model"},
-		{Name: "help", Description: "What I am and which commands there are"},
-	}
-}
 
 // verb is what a message asks of the bot itself.
 type verb uint8
@@ -30,90 +18,160 @@ const (
 	verbReset
 	verbStatus
 	verbHelp
+	verbModel
+	verbQueue
+	verbCompact
+	verbUsage
+	verbTools
+	verbPair
+	verbBlock
+	verbUnblock
 )
 
-// parseCommand reads a command at the beginning of a text, after any emoji. A
-// word that is no command of ours is left to the model.
-func parseCommand(text string) verb {
+// command is one command as people see it, and who may use it.
+type command struct {
+	verb        verb
+	name        string
+	aliases     []string
+	description string
+	// hidden commands are in no menu.
+	hidden bool
+	may    permission
+}
+
+// permission says who may use a command in a room. In private, everybody who
+// may speak may use all but what is the owner's.
+type permission uint8
+
+const (
+	mayAll          permission = iota
+	mayParticipants            // whoever is in the conversation, moderators and owners
+	mayModerators              // moderators and owners
+	mayOwners
+)
+
+// commands is the one table of what can be said with a slash.
+var commands = []command{
+	{verb: verbStop, name: "stop", description: "Stop what I am doing", may: mayParticipants},
+	{verb: verbReset, name: "new", aliases: []string{"reset"}, description: "Start a new conversation; I forget this one", may: mayParticipants},
+	{verb: verbStatus, name: "status", description: "What I am doing, and with which model"},
+	{verb: verbModel, name: "model", description: "Which model answers here; /model NAME changes it", may: mayModerators},
+	{verb: verbQueue, name: "queue", description: "What a message does while I work; /queue MODE changes it", may: mayModerators},
+	{verb: verbCompact, name: "compact", description: "Sum up our conversation so far, so that more fits", may: mayParticipants},
+	{verb: verbUsage, name: "usage", description: "The tokens of this conversation"},
+	{verb: verbTools, name: "tools", description: "Which tools I may use for you here"},
+	{verb: verbPair, name: "pair", description: "Let somebody in by their code", may: mayOwners},
+	{verb: verbBlock, name: "block", description: "No longer listen to somebody: /block ID", may: mayModerators},
+	{verb: verbUnblock, name: "unblock", description: "Listen to somebody again: /unblock ID", hidden: true, may: mayModerators},
+	{verb: verbHelp, name: "help", aliases: []string{"start"}, description: "What I am and which commands there are"},
+}
+
+// Commands are the commands that every channel has, for menus.
+func Commands() []channels.Command {
+	list := make([]channels.Command, 0, len(commands))
+	for i := range commands {
+		if c := &commands[i]; !c.hidden {
+			list = append(list, channels.Command{Name: c.name, Description: c.description})
+		}
+	}
+	return list
+}
+
+// parseCommand reads a command at the beginning of a text, after any emoji, and
+// what follows it. A word that is no command of ours is left to the model.
+func parseCommand(text string) (v verb, args string) {
 	text = strings.TrimLeftFunc(text, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.In(r, unicode.So, unicode.Sk, unicode.Mn, unicode.Me, unicode.Cf)
 	})
 	if !strings.HasPrefix(text, "/") {
-		return verbNone
+		return verbNone, ""
 	}
 	name := text[1:]
 	if end := strings.IndexFunc(name, unicode.IsSpace); end >= 0 {
-		name = name[:end]
+		name, args = name[:end], strings.TrimSpace(name[end:])
 	}
 	name, _, _ = strings.Cut(name, "@")
-	switch strings.ToLower(name) {
-	case "stop":
-		return verbStop
-	case "new", "reset":
-		return verbReset
-	case "status":
-		return verbStatus
-	case "help", "start":
-		return verbHelp
-	}
-	return verbNone
-}
-
-// answer replies to a reading command. It touches no lane, so that it works
-// while everything else is busy.
-func (h *host) answer(ctx context.Context, v verb, in channels.Inbound) {
-	text := h.g.help(h.channel.Name())
-	if v == verbStatus {
-		text = h.g.status(ctx, in.Target.Conversation)
-	}
-	h.notice(ctx, in.Target, in.Sender, text)
-}
-
-func (g *Gateway) help(channel string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "I am **%s**. Write to me as to a person. You may write again while I work: ", g.cfg.Agent.Name)
-	switch g.cfg.queueMode(channel) {
-	case ModeSteer:
-		b.WriteString("I take it into account at my next step.\n")
-	case ModeInterrupt:
-		b.WriteString("I drop what I am doing and turn to it.\n")
-	default:
-		b.WriteString("I turn to it when I am done.\n")
-	}
-	for _, c := range Commands() {
-		fmt.Fprintf(&b, "\n- `/%s`: %s", c.Name, c.Description)
-	}
-	return b.String()
-}
-
-func (g *Gateway) status(ctx context.Context, session string) string {
-	var b strings.Builder
-	working := g.dispatch.working(session)
-	info, err := g.sessionInfo(ctx, session)
-	switch {
-	case working > 0:
-		fmt.Fprintf(&b, "Working for %s", working.Round(time.Second))
-	case err == nil && info.Owner != "":
-		b.WriteString("Working")
-	default:
-		b.WriteString("Idle")
-	}
-	if info.Waiting > 0 {
-		fmt.Fprintf(&b, ", %d waiting", info.Waiting)
-	}
-	b.WriteString(".")
-	if d, ok := g.cfg.Model.(agentcore.Describer); ok {
-		model := d.Info()
-		fmt.Fprintf(&b, "\nModel: %s", model.Ref)
-		if tokens := g.cache.tokens(session); tokens > 0 {
-			fmt.Fprintf(&b, "\nContext: %d tokens", tokens)
-			if model.Window > 0 {
-				fmt.Fprintf(&b, " of %d", model.Window)
-			}
+	name = strings.ToLower(name)
+	for i := range commands {
+		if c := &commands[i]; c.name == name || slices.Contains(c.aliases, name) {
+			return c.verb, args
 		}
 	}
-	if err == nil {
-		fmt.Fprintf(&b, "\nHistory: %d entries", info.Tail)
+	return verbNone, ""
+}
+
+// denied says why the sender may not use a command here; empty if they may.
+// Changing a setting needs more than asking for it.
+func (h *host) denied(v verb, args string, in *channels.Inbound, role string) string {
+	if role == RoleOwner {
+		return ""
 	}
-	return b.String()
+	for i := range commands {
+		if commands[i].verb != v {
+			continue
+		}
+		switch commands[i].may {
+		case mayOwners:
+			return "Only my owner can do that."
+		case mayModerators:
+			reading := args == "" && (v == verbModel || v == verbQueue)
+			if reading || moderates(in) || in.Target.Direct && v != verbBlock && v != verbUnblock {
+				return ""
+			}
+			return "Only my owner and those who moderate this room can do that."
+		case mayParticipants:
+			if in.Target.Direct || moderates(in) || h.g.dispatch.takesPart(in.Target.Conversation, in.Sender.ID) {
+				return ""
+			}
+			return "I am working for others here; only they, those who moderate this room and my owner can do that."
+		}
+	}
+	return ""
+}
+
+// obey does what a command asks that is not the model's. It reports whether the
+// message was a command.
+func (h *host) obey(ctx context.Context, in *channels.Inbound, role string) (done bool, err error) {
+	v, args := parseCommand(in.Text)
+	if v == verbNone {
+		return false, nil
+	}
+	if reason := h.denied(v, args, in, role); reason != "" {
+		h.notice(ctx, in.Target, in.Sender, reason)
+		return true, nil
+	}
+	switch v {
+	case verbStop:
+		return true, h.acceptSignal(ctx, in, signalStop)
+	case verbReset:
+		return true, h.acceptSignal(ctx, in, signalReset)
+	case verbCompact:
+		return true, h.acceptSignal(ctx, in, signalCompact)
+	}
+	h.notice(ctx, in.Target, in.Sender, h.answer(ctx, v, args, in, role))
+	return true, nil
+}
+
+// answer is what a command is answered with that touches no lane, so that it
+// works while everything else is busy.
+func (h *host) answer(ctx context.Context, v verb, args string, in *channels.Inbound, role string) string {
+	session := in.Target.Conversation
+	switch v {
+	case verbStatus:
+		return h.g.status(ctx, session)
+	case verbModel:
+		return h.chooseModel(ctx, session, args)
+	case verbQueue:
+		return h.chooseQueue(ctx, session, args)
+	case verbUsage:
+		return h.g.usage(ctx, session)
+	case verbTools:
+		return h.listTools(ctx, in, role)
+	case verbPair:
+		return h.pair(ctx, in, args)
+	case verbBlock, verbUnblock:
+		return h.block(ctx, in, role, args, v == verbBlock)
+	default:
+		return h.g.help(h.channel.Name(), session)
+	}
 }

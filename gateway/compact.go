@@ -33,8 +33,9 @@ type Past struct {
 	// Summary is the one that stands before Messages; empty if there is none.
 	Summary  string
 	Messages []*agentcore.Message
-	// Overflow is set when the model has refused the messages as too long.
-	Overflow bool
+	// Overflow is set when the model has refused the messages as too long, Asked
+	// when a person wants the summary, whether it is needed or not.
+	Overflow, Asked bool
 }
 
 // Shortened is what a [Compactor] made of a [Past]: the summary that takes the
@@ -65,8 +66,11 @@ func (s summarizer) Compact(ctx context.Context, past Past) (Shortened, error) {
 		total := estimate(past.Messages)
 		cfg = compact.Config{Window: total * 3 / 4, KeepRecent: total / 4}
 	}
+	if past.Asked {
+		cfg.KeepRecent = min(cmp.Or(cfg.KeepRecent, 20_000), estimate(past.Messages)/4)
+	}
 	cut := cfg.Cut(past.Messages)
-	if cut == 0 {
+	if cut == 0 || past.Asked && cut < 2 {
 		return Shortened{}, errNothingBefore
 	}
 	summary, err := cfg.Summarise(ctx, past.Model, past.Summary, past.Messages[:cut])
@@ -150,7 +154,7 @@ func (r *run) makeRoom(ctx context.Context) (compacted bool, err error) {
 	}
 	r.out.doing("Summing up our conversation so far, to make room")
 	defer r.out.doing("")
-	err = r.t.compact(ctx, r, false)
+	err = r.t.compact(ctx, r, Past{})
 	if lost := r.t.ctx.Err(); lost != nil {
 		return false, context.Cause(r.t.ctx)
 	}
@@ -169,7 +173,7 @@ func (r *run) tidy() error {
 	if r.ctx.Err() != nil || r.t.g.dispatch.closed() || !r.crowded() {
 		return nil
 	}
-	if err := r.t.compact(r.ctx, r, false); err != nil && r.ctx.Err() == nil {
+	if err := r.t.compact(r.ctx, r, Past{}); err != nil && r.ctx.Err() == nil {
 		r.log.Warn("the conversation was not compacted; the next run tries again", "err", err)
 	}
 	if r.t.ctx.Err() != nil {
@@ -188,7 +192,7 @@ func (r *run) shrink(l *agentcore.Loop, failed *agentcore.Error) bool {
 	if !r.compacted {
 		r.compacted = true
 		r.out.doing("Summing up our conversation so far, because it no longer fits")
-		err := r.t.compact(r.ctx, r, true)
+		err := r.t.compact(r.ctx, r, Past{Overflow: true})
 		r.out.doing("")
 		if err == nil {
 			l.SetMessages(r.t.tr.messages)
@@ -216,9 +220,8 @@ func hasLongResults(messages []*agentcore.Message) bool {
 
 // compact replaces all but the latest messages by a summary. r is the run that
 // goes on after it, nil if there is none.
-func (t *tenure) compact(ctx context.Context, r *run, overflow bool) error {
+func (t *tenure) compact(ctx context.Context, r *run, past Past) error {
 	before, began := len(t.tr.messages), time.Now()
-	past := Past{Overflow: overflow}
 	past.Summary, past.Messages = t.tr.past()
 	if past.Model = t.model(); r != nil {
 		past.Model = r.model
@@ -235,6 +238,39 @@ func (t *tenure) compact(ctx context.Context, r *run, overflow bool) error {
 	}
 	t.log.Info("the conversation was compacted", "messages", before, "kept", len(t.tr.messages)-1,
 		"tokens", t.tr.tokens, "took", time.Since(began).Round(time.Millisecond))
+	return nil
+}
+
+// summaryFor bounds a summary that a person asked for.
+const summaryFor = 3 * time.Minute
+
+// compactAsked sums up because a person wants it, and tells how that went.
+func (t *tenure) compactAsked() error {
+	sig := t.asked
+	t.asked = nil
+	ctx, cancel := context.WithTimeout(t.ctx, summaryFor)
+	defer cancel()
+	t.mu.Lock()
+	t.summing = cancel
+	t.mu.Unlock()
+	messages, tokens := len(t.tr.messages), t.tr.size(func() int64 { return 0 })
+	err := t.compact(ctx, nil, Past{Asked: true})
+	t.mu.Lock()
+	t.summing = nil
+	t.mu.Unlock()
+	switch {
+	case t.ctx.Err() != nil:
+		return context.Cause(t.ctx)
+	case errors.Is(err, errNothingBefore):
+		t.tell(sig.Channel, sig.Target, sig.Sender, "There is too little to sum up yet.")
+	case err != nil:
+		t.log.Warn("the conversation was not compacted", "err", err)
+		t.tell(sig.Channel, sig.Target, sig.Sender, "I could not sum it up: the model did not write a summary. Nothing has changed.")
+	default:
+		t.tell(sig.Channel, sig.Target, sig.Sender, fmt.Sprintf(
+			"Summed up: of %d messages the latest %d stay as they are; about %s tokens became %s. The history keeps everything.",
+			messages, len(t.tr.messages)-1, thousands(tokens), thousands(t.tr.tokens)))
+	}
 	return nil
 }
 

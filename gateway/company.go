@@ -1,6 +1,10 @@
 package gateway
 
-import "sync"
+import (
+	"maps"
+	"slices"
+	"sync"
+)
 
 // company is everybody whose messages are in a run.
 type company struct {
@@ -44,6 +48,14 @@ func (c *company) maySteer(by, sender string) bool {
 	return ok
 }
 
+// has reports whether a message of the sender is in the run.
+func (c *company) has(sender string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ok := c.members[sender]
+	return ok
+}
+
 func (c *company) isDirect() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,6 +67,13 @@ func (c *company) answers(key string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return key != "" && c.keys[key]
+}
+
+// ids are the senders of all messages in the run.
+func (c *company) ids() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Sorted(maps.Keys(c.members))
 }
 
 // lowest returns the least of all senders, and the role that the run has

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,7 +11,6 @@ import (
 	"clawbot/agentcore"
 	"clawbot/channels"
 	"clawbot/store"
-	"clawbot/tools"
 )
 
 // Config is what a [Gateway] is made of. Store, Model and at least one channel
@@ -22,12 +20,15 @@ type Config struct {
 	Channels []channels.Channel
 	// Model answers; retry, failover and budgets are decorators of it.
 	Model agentcore.Model
-	// Toolbox gives the tools of a run; nil means none.
+	// Models makes the models that people may choose for a conversation with
+	// /model, by reference ("provider/model"); ModelRefs lists them, Model's
+	// first. Without both there is only Model. It is called often and must keep
+	// what it has made.
+	Models    func(ref string) (agentcore.Model, error)
+	ModelRefs []string
+	// Toolbox gives the tools of a run; nil means none. If it is a [Judge], it
+	// also says which calls a person must approve.
 	Toolbox Toolbox
-	// Approve is asked before every call, after hooks and policy and before
-	// the call is noted as begun. It may wait for a person; a refusal is told
-	// to the model. Nil allows what the toolbox gives.
-	Approve func(ctx context.Context, scope *tools.Scope, tool *agentcore.Tool, call agentcore.Call) (refusal string, err error)
 	// Compactor shortens a transcript that no longer fits the model's window;
 	// nil has the conversation's model write a summary.
 	Compactor  Compactor
@@ -107,9 +108,11 @@ type Queue struct {
 type Access struct {
 	DMPolicy    string // pairing (default), allowlist, members, open
 	GroupPolicy string // mention (default), allowlist, open, off
-	// Owners are "platform:id" or "channel:id", never names.
-	Owners   []string
-	Channels map[string]ChannelAccess // by channel name
+	// Owners are "platform:id" or "channel:id", never names. Approvers, too,
+	// may approve what others ask for; they have no other rights.
+	Owners    []string
+	Approvers []string
+	Channels  map[string]ChannelAccess // by channel name
 }
 
 // ChannelAccess overrides [Access] for one channel; empty fields keep it.

@@ -184,6 +184,20 @@ func (d *dispatcher) working(session string) time.Duration {
 	return 0
 }
 
+// takesPart reports whether the sender may have a say in what is being done in
+// the session. It is so unless the run is known to be for others.
+func (d *dispatcher) takesPart(session, sender string) bool {
+	d.mu.Lock()
+	t := d.active[session]
+	d.mu.Unlock()
+	if t == nil {
+		return true
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.run == nil || t.run.who.has(sender)
+}
+
 // wake passes a hint on to whoever holds the session: this process, another, or
 // whoever is quickest.
 func (g *Gateway) wake(ctx context.Context, owner string, h hint) {
@@ -226,6 +240,12 @@ func (g *Gateway) listen() (cancel func(), err error) {
 		}
 		cancels = append(cancels, c)
 	}
+	c, err := g.cfg.Store.Bus().Subscribe(rulesTopic, func(string, []byte) { g.rules.look() })
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	cancels = append(cancels, c)
 	return cancel, nil
 }
 

@@ -52,6 +52,10 @@ type environment struct {
 	root    *os.Root
 	rootErr error
 	opened  bool
+	// What is asked of people, see approve.go.
+	asked     map[string]string // approval by call key
+	left      map[string]bool   // calls whose approval was left to a successor, by call id
+	explained map[string]bool
 }
 
 func (g *Gateway) newEnvironment(r *run, last *inbound) *environment {
@@ -131,6 +135,7 @@ func (e *environment) enter(name string) (*agentcore.Tool, *tools.Scope, error) 
 		e.scope = &tools.Scope{
 			Session: e.r.t.session, Agent: e.r.t.g.cfg.Agent.Name,
 			Sender: e.request.Sender, Role: e.request.Role, Workspace: e.root,
+			Conversation: &conversation{host: e.r.host, to: e.request.Target},
 		}
 		if e.root != nil {
 			e.scope.Dir = e.root.Name()
@@ -142,32 +147,47 @@ func (e *environment) enter(name string) (*agentcore.Tool, *tools.Scope, error) 
 // execute wraps a tool: rights, approval, lease, intent, and then the tool.
 func (e *environment) execute(name string) func(context.Context, agentcore.Call, func(agentcore.Update)) (agentcore.Result, error) {
 	return func(ctx context.Context, call agentcore.Call, update func(agentcore.Update)) (agentcore.Result, error) {
-		t, scope, err := e.enter(name)
+		ctx, refusal, err := e.admit(ctx, name, call)
+		if err != nil || refusal != "" {
+			return refused(refusal), err
+		}
+		return e.perform(ctx, name, call, update)
+	}
+}
+
+// admit checks the rights to a call and waits for whoever must approve it. The
+// returned context has the scope and the approval.
+func (e *environment) admit(ctx context.Context, name string, call agentcore.Call) (admitted context.Context, refusal string, err error) {
+	_, scope, err := e.enter(name)
+	if err != nil {
+		return ctx, "", err
+	}
+	return e.approve(tools.WithScope(ctx, scope), callKey(e.r.batch, call.ID), call)
+}
+
+// perform runs a call that was admitted. An approval may have taken long:
+// rights are looked at again, and the lease.
+func (e *environment) perform(ctx context.Context, name string, call agentcore.Call, update func(agentcore.Update)) (agentcore.Result, error) {
+	t, scope, err := e.enter(name)
+	if err != nil {
+		return agentcore.Result{}, err
+	}
+	if e.r.t.ctx.Err() != nil {
+		return agentcore.Result{}, context.Cause(e.r.t.ctx)
+	}
+	if !t.Idempotent {
+		before, err := e.r.t.lease.Intent(ctx, callKey(e.r.batch, call.ID))
+		if errors.Is(err, store.ErrFenced) {
+			e.r.t.lose(err)
+		}
 		if err != nil {
 			return agentcore.Result{}, err
 		}
-		if approve := e.r.t.g.cfg.Approve; approve != nil {
-			if refusal, err := approve(ctx, scope, t, call); err != nil || refusal != "" {
-				return refused(refusal), err
-			}
+		if before {
+			return refused(interruptedText), nil
 		}
-		if e.r.t.ctx.Err() != nil {
-			return agentcore.Result{}, context.Cause(e.r.t.ctx)
-		}
-		if !t.Idempotent {
-			before, err := e.r.t.lease.Intent(ctx, callKey(e.r.batch, call.ID))
-			if errors.Is(err, store.ErrFenced) {
-				e.r.t.lose(err)
-			}
-			if err != nil {
-				return agentcore.Result{}, err
-			}
-			if before {
-				return refused(interruptedText), nil
-			}
-		}
-		return t.Execute(tools.WithScope(ctx, scope), call, update)
 	}
+	return t.Execute(tools.WithScope(ctx, scope), call, update)
 }
 
 func refused(text string) agentcore.Result {

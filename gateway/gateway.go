@@ -31,6 +31,7 @@ type Gateway struct {
 	ears      ears
 	told      told
 	abandoned abandoned
+	rules     *rules
 	schemas   agentcore.Schemas
 	ran       atomic.Bool
 }
@@ -41,7 +42,7 @@ func New(cfg Config) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Gateway{cfg: cfg, log: cfg.Logger, hosts: map[string]*host{}, cache: cache{limit: cfg.CacheBytes}}
+	g := &Gateway{cfg: cfg, log: cfg.Logger, hosts: map[string]*host{}, cache: cache{limit: cfg.CacheBytes}, rules: newRules(cfg.Store, cfg.Logger)}
 	g.dispatch = newDispatcher(cfg.MaxRuns, g.hold)
 	for _, ch := range cfg.Channels {
 		h := &host{g: g, channel: ch, log: g.log.With("channel", ch.Name()), pacer: reply.NewPacer()}
@@ -65,12 +66,16 @@ func (g *Gateway) Run(ctx context.Context) error {
 		return fmt.Errorf("gateway: subscribe to hints: %w", err)
 	}
 	defer unlisten()
+	if err := g.rules.reload(ctx); err != nil {
+		g.log.Warn("who was let in can't be read yet", "err", err)
+	}
 	g.dispatch.start()
 
 	background, end := context.WithCancel(ctx)
 	defer end()
 	var sweeping sync.WaitGroup
 	sweeping.Go(func() { g.sweep(background, g.log) })
+	sweeping.Go(func() { g.rules.watch(background, g.welcome) })
 	err = g.receive(ctx)
 	if ctx.Err() == nil && err == nil {
 		// The channels have ended by themselves (a terminal at the end of its
@@ -125,6 +130,7 @@ func (g *Gateway) finishAll(ctx context.Context) {
 // tool that does not obey its context is left behind after a moment more.
 func (g *Gateway) drain() error {
 	idle := g.dispatch.close()
+	g.dispatch.each((*tenure).cutParked)
 	patience := time.NewTimer(g.cfg.Drain)
 	defer patience.Stop()
 	select {

@@ -21,7 +21,7 @@ func (t *tenure) gather(queued int) error {
 			return t.failed(err)
 		}
 	}
-	switch t.g.cfg.queueMode(t.channel()) {
+	switch t.g.queueMode(t.channel(), t.session) {
 	case ModeFollowUp:
 		return t.gatherOne()
 	case ModeCollect:

@@ -69,6 +69,9 @@ type signal struct {
 	Channel string          `json:"channel"`
 	Target  channels.Target `json:"target"`
 	Sender  channels.Sender `json:"sender"`
+	// Approval and Decision are of a person's decision on a call.
+	Approval string   `json:"approval,omitempty"`
+	Decision decision `json:"decision,omitempty"`
 }
 
 type signalKind string
@@ -76,6 +79,10 @@ type signalKind string
 const (
 	signalStop  signalKind = "stop"
 	signalReset signalKind = "reset"
+	// signalDecide decides on a call that waits for an approval.
+	signalDecide signalKind = "decide"
+	// signalCompact asks for a summary once nothing else is to be done.
+	signalCompact signalKind = "compact"
 )
 
 // payload is what an assistant, tool result, note or summary entry holds.
@@ -133,6 +140,13 @@ func decodeSignal(data []byte) (*signal, error) {
 		return nil, newerError(r.V)
 	}
 	return &r, nil
+}
+
+// endsRun reports whether a signal ends the run that it finds. One that can't
+// be read does, so that it is looked at.
+func endsRun(data []byte) bool {
+	sig, err := decodeSignal(data)
+	return err != nil || sig.Kind != signalCompact
 }
 
 func decodePayload(data []byte) (*payload, error) {

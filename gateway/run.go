@@ -62,7 +62,7 @@ func (t *tenure) newRun() (*run, error) {
 	if h == nil {
 		return nil, fmt.Errorf("channel %q: %w", last.Channel, errNoChannel)
 	}
-	r := &run{t: t, id: newID(), host: h, model: t.model(), mode: t.g.cfg.queueMode(last.Channel), began: time.Now()}
+	r := &run{t: t, id: newID(), host: h, model: t.model(), mode: t.g.queueMode(last.Channel, t.session), began: time.Now()}
 	if t.resume.run != "" {
 		r.id = t.resume.run
 	}
@@ -205,7 +205,7 @@ func (r *run) transform(_ context.Context, messages []*agentcore.Message) ([]*ag
 }
 
 // model answers in the session.
-func (t *tenure) model() agentcore.Model { return t.g.cfg.Model }
+func (t *tenure) model() agentcore.Model { return t.g.modelOf(t.session) }
 
 // follow ranges over the loop's events. Whatever must be durable is, before
 // the loop goes on. It returns an *agentcore.Error if the loop ended with one,
@@ -297,7 +297,14 @@ func (r *run) finished(m *agentcore.Message) error {
 	case agentcore.RoleAssistant:
 		return r.finishedAssistant(m)
 	case agentcore.RoleToolResult:
-		return r.record(store.Entry{Kind: store.KindToolResult, Closes: callKey(r.batch, m.ToolCallID)}, m)
+		if r.env.handedOff(m.ToolCallID) {
+			return errHandOff // whoever takes the session over waits for the same approval
+		}
+		key := callKey(r.batch, m.ToolCallID)
+		if err := r.record(store.Entry{Kind: store.KindToolResult, Closes: key}, m); err != nil {
+			return err
+		}
+		r.env.forget(key)
 	}
 	return nil
 }

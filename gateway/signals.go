@@ -1,6 +1,10 @@
 package gateway
 
-import "clawbot/store"
+import (
+	"errors"
+
+	"clawbot/store"
+)
 
 const (
 	stoppedText = "⏹ Stopped."
@@ -17,10 +21,13 @@ func (t *tenure) dealWithSignals(r *run) error {
 		return t.failed(err)
 	}
 	for i := range w.Signals {
-		if err := t.dealWith(&w.Signals[i], &w, r); err != nil {
+		ended, err := t.dealWith(&w.Signals[i], &w, r)
+		if err != nil {
 			return err
 		}
-		r = nil // the first one has ended it
+		if ended {
+			r = nil
+		}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -33,11 +40,34 @@ func (t *tenure) dealWithSignals(r *run) error {
 	return nil
 }
 
-func (t *tenure) dealWith(q *store.Queued, w *store.Waiting, r *run) error {
+// dealWith reports whether the signal has ended the run, as all but decisions
+// do.
+func (t *tenure) dealWith(q *store.Queued, w *store.Waiting, r *run) (ended bool, err error) {
 	sig, err := decodeSignal(q.Data)
-	if err != nil {
-		return err
+	if _, newer := errors.AsType[newerError](err); newer {
+		return false, err
 	}
+	if err != nil {
+		t.log.Error("a signal can't be read and is dropped", "event", q.ID, "err", err)
+		_, err = t.lease.Peek(t.ctx, q.Position+1)
+		return false, t.failed(err)
+	}
+	if sig.Kind == signalCompact {
+		t.asked = sig
+		_, err = t.lease.Peek(t.ctx, q.Position+1)
+		return false, t.failed(err)
+	}
+	if sig.Kind == signalDecide {
+		if err := t.lateDecision(q, sig); err != nil {
+			return false, err
+		}
+		_, err := t.lease.Peek(t.ctx, q.Position+1)
+		return false, t.failed(err)
+	}
+	return true, t.obey(q, sig, w, r)
+}
+
+func (t *tenure) obey(q *store.Queued, sig *signal, w *store.Waiting, r *run) error {
 	if err := t.closeCalls(false); err != nil {
 		return err
 	}

@@ -237,9 +237,15 @@ func (t *tenure) closeCalls(rerun bool) error {
 			if t.ctx.Err() != nil {
 				return context.Cause(t.ctx)
 			}
+			if r.env.handedOff(call.ID) {
+				return nil
+			}
 		}
 		if err := t.appendResult(call, result); err != nil {
 			return err
+		}
+		if r != nil {
+			r.env.forget(call.key)
 		}
 	}
 	return nil
@@ -262,8 +268,6 @@ func (e *environment) rerun(ctx context.Context, call openCall, began bool) (res
 	if t == nil || began && !t.Idempotent {
 		return result, false
 	}
-	ctx, cancel := context.WithTimeout(ctx, e.r.t.g.cfg.Loop.Timeout)
-	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {
 			e.r.log.Error("a tool panicked", "tool", call.Name, "panic", p)
@@ -279,12 +283,23 @@ func (e *environment) rerun(ctx context.Context, call openCall, began bool) (res
 	}
 	if err == nil {
 		e.r.batch = call.batch
-		result, err = e.execute(t.Name)(ctx, agentcore.Call{ID: call.ID, Name: call.Name, Arguments: args}, func(agentcore.Update) {})
+		result, err = e.repeat(ctx, agentcore.Call{ID: call.ID, Name: call.Name, Arguments: args})
 	}
 	if err != nil {
 		result = refused(err.Error())
 	}
 	return result, true
+}
+
+// repeat runs a call outside of the loop. Its time counts from when it may run.
+func (e *environment) repeat(ctx context.Context, call agentcore.Call) (agentcore.Result, error) {
+	ctx, refusal, err := e.admit(ctx, call.Name, call)
+	if err != nil || refusal != "" {
+		return refused(refusal), err
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.r.t.g.cfg.Loop.Timeout)
+	defer cancel()
+	return e.perform(ctx, call.Name, call, func(agentcore.Update) {})
 }
 
 // giveUp ends work that has killed every process that tried it, so that it

@@ -42,6 +42,7 @@ type tenure struct {
 	session string
 	first   hint // what it was begun for
 	slot    bool // counts against the cap; guarded by the dispatcher
+	gave    bool // would, but waits for a person; guarded by the dispatcher
 	began   time.Time
 
 	g      *Gateway
@@ -52,6 +53,7 @@ type tenure struct {
 	lose   context.CancelCauseFunc
 	rouse  chan struct{} // wakes watch; capacity 1
 	resume resumption    // what an earlier tenure left behind
+	asked  *signal       // wants a summary once nothing else is to be done
 
 	mu      sync.Mutex
 	dirty   bool  // poked since the last attempt to release
@@ -63,10 +65,18 @@ type tenure struct {
 	taken   int64 // the inbox position below which messages are drained
 	closing bool  // the process is ending
 	run     *run
+	// waits are the run's waits for a person's decision, decisions what came.
+	waits     map[string]chan *signal
+	decisions map[string]*signal
+	parked    int // waits in which the run has given its place to others
+
+	// knocks has the senders of messages that came during a wait.
+	knocks  chan string
+	summing context.CancelFunc // ends a summary that was asked for
 }
 
 func newTenure(h hint, slot bool) *tenure {
-	t := &tenure{session: h.session, first: h, slot: slot, began: time.Now(), rouse: make(chan struct{}, 1)}
+	t := &tenure{session: h.session, first: h, slot: slot, began: time.Now(), rouse: make(chan struct{}, 1), knocks: make(chan string, 8)}
 	t.poke(h)
 	t.dirty = false
 	return t
@@ -86,6 +96,12 @@ func (t *tenure) poke(h hint) {
 		default:
 		}
 	case h.after > t.taken:
+		if len(t.waits) > 0 && h.sender != "" {
+			select {
+			case t.knocks <- h.sender:
+			default: // enough others are told
+			}
+		}
 		t.waiting = true
 		t.queued = max(t.queued, h.waiting)
 		if t.run != nil {
@@ -105,8 +121,13 @@ func (t *tenure) observe(w store.Waiting) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, s := range w.Signals {
-		if s.Position >= t.before {
+		switch {
+		case s.Position < t.before:
+		case t.decides(&s):
+		case endsRun(s.Data):
 			t.stop = true
+		default:
+			t.look = true
 		}
 	}
 	n := 0
@@ -119,6 +140,9 @@ func (t *tenure) observe(w store.Waiting) {
 	t.waiting = t.waiting || n > 0
 	if t.stop && t.run != nil {
 		t.run.cancel(errStopped)
+	}
+	if t.stop && t.summing != nil {
+		t.summing()
 	}
 	if n > 0 && t.run != nil {
 		t.run.arrived("")
@@ -251,6 +275,12 @@ func (t *tenure) work() (end ending, err error) {
 			idle = 0
 			continue
 		}
+		if t.asked != nil {
+			if err := t.compactAsked(); err != nil {
+				return ending{delay: retryAfter}, err
+			}
+			continue
+		}
 		if end, err = t.release(); err != nil || end.released {
 			return end, err
 		}
@@ -265,6 +295,9 @@ func (t *tenure) turn(waiting bool, queued int) error {
 	if len(t.tr.open) > 0 {
 		if err := t.closeCalls(true); err != nil {
 			return err
+		}
+		if len(t.tr.open) > 0 {
+			return nil // a signal decides first, or the process is ending
 		}
 	}
 	if waiting {

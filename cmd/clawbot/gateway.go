@@ -17,17 +17,14 @@ import (
 )
 
 // newGateway makes the bot's heart of the configuration and its parts.
-func newGateway(cfg *config.Config, s store.Store, model agentcore.Model, list []channels.Channel, log *slog.Logger) (*gateway.Gateway, error) {
+func newGateway(cfg *config.Config, s store.Store, model agentcore.Model, list []channels.Channel, box *toolbox, log *slog.Logger) (*gateway.Gateway, error) {
 	prompt, err := systemPrompt(&cfg.Agent)
 	if err != nil {
 		return nil, err
 	}
-	box, err := newToolbox(cfg, log)
-	if err != nil {
-		return nil, err
-	}
+	choice := &models{cfg: cfg, log: log, made: map[string]agentcore.Model{cfg.Agent.Model: model}}
 	return gateway.New(gateway.Config{
-		Store: s, Channels: list, Model: model, Toolbox: box,
+		Store: s, Channels: list, Model: model, Models: choice.get, ModelRefs: choice.refs(), Toolbox: box,
 		Workspace: gateway.Workspace{Root: cfg.Tools.Workspace, Scope: cfg.Tools.WorkspaceScope},
 		Agent: gateway.Agent{
 			Name: cfg.Agent.Name, SystemPrompt: prompt, Temperature: cfg.Agent.Temperature,
@@ -77,7 +74,7 @@ func access(cfg *config.Config) gateway.Access {
 		page.DMPolicy = "open"
 	}
 	a := gateway.Access{
-		DMPolicy: cfg.Access.DMPolicy, GroupPolicy: cfg.Access.GroupPolicy, Owners: cfg.Access.Owners,
+		DMPolicy: cfg.Access.DMPolicy, GroupPolicy: cfg.Access.GroupPolicy, Owners: cfg.Access.Owners, Approvers: cfg.Access.Approvers,
 		Channels: map[string]gateway.ChannelAccess{terminal.Name: {Owners: []string{"*"}}, web.Name: page},
 	}
 	if t := cfg.Channels.Telegram; t != nil {

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"log/slog"
+	"slices"
+	"sync"
+
+	"clawbot/agentcore"
+	"clawbot/config"
+)
+
+// models makes the models that people may choose for their conversation, each
+// once: the chosen one first, and the others as its stand-ins.
+type models struct {
+	cfg *config.Config
+	log *slog.Logger
+
+	mu   sync.Mutex
+	made map[string]agentcore.Model
+}
+
+// refs lists the models, the default first.
+func (m *models) refs() []string {
+	var refs []string
+	for _, ref := range slices.Concat([]string{m.cfg.Agent.Model}, m.cfg.Agent.Fallbacks, m.cfg.Agent.Models) {
+		if ref != "" && !slices.Contains(refs, ref) {
+			refs = append(refs, ref)
+		}
+	}
+	return refs
+}
+
+func (m *models) get(ref string) (agentcore.Model, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if model, ok := m.made[ref]; ok {
+		return model, nil
+	}
+	cfg := *m.cfg
+	cfg.Agent.Model = ref
+	cfg.Agent.Fallbacks = slices.DeleteFunc(
+		slices.Concat([]string{m.cfg.Agent.Model}, m.cfg.Agent.Fallbacks), func(other string) bool { return other == ref || other == "" })
+	model, err := newModel(&cfg, m.log)
+	if err != nil {
+		return nil, err
+	}
+	if m.made == nil {
+		m.made = map[string]agentcore.Model{}
+	}
+	m.made[ref] = model
+	return model, nil
+}
