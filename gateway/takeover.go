@@ -64,6 +64,9 @@ func (t *tenure) prepareResume(left store.Reply) error {
 	if err != nil {
 		return err
 	}
+	if n := len(all.Entries); len(said) > 0 && all.Entries[n-1].Kind == store.KindUser {
+		said = append(said, segment{Fresh: true})
+	}
 	t.resume = resumption{run: run, said: said}
 	if left.Run == run {
 		t.resume.state = replyState(left)
@@ -72,9 +75,11 @@ func (t *tenure) prepareResume(left store.Reply) error {
 }
 
 // interruptedRun returns the id of the run that was interrupted: the one that
-// has said something since the latest final, or whose reply is open. If there
-// is none, the id is new.
+// has said something since the latest final, or whose reply is open. A run that
+// took in more messages after its final goes on as well, if that final may not
+// have been delivered. If there is none, the id is new.
 func (t *tenure) interruptedRun() (string, error) {
+	left := t.lease.Start().Reply
 	all, err := t.lease.Load(t.ctx, 0)
 	if err != nil {
 		return "", t.failed(err)
@@ -88,16 +93,29 @@ func (t *tenure) interruptedRun() (string, error) {
 			return "", err
 		}
 		if p.Note != nil && p.Note.Final || e.Kind == store.KindAssistant && len(e.Opens) == 0 && !brokeOff(p.Message) {
+			if p.Run != "" && t.posts() && (left.Run != p.Run || left.Open) {
+				return p.Run, nil
+			}
 			break
 		}
 		if p.Run != "" {
 			return p.Run, nil
 		}
 	}
-	if left := t.lease.Start().Reply; left.Open {
+	if left.Open {
 		return left.Run, nil
 	}
 	return newID(), nil
+}
+
+// posts reports whether answers in this session are posted, and so have a
+// delivery state.
+func (t *tenure) posts() bool {
+	if t.tr.last == nil {
+		return false
+	}
+	h := t.g.hosts[t.tr.last.Channel]
+	return h != nil && !h.draws()
 }
 
 // deliverLeft delivers a recorded final once more if it may not have arrived.
