@@ -82,7 +82,7 @@ func (s *Store) greet(ctx context.Context) error {
 func (s *Store) tryRights(ctx context.Context) error {
 	var reply any
 	err := s.retry(ctx, s.patience, func() (err error) {
-		reply, err = s.once(ctx, s.scripts.probe, s.keys.probe(), []any{s.keys.channel("probe")})
+		reply, err = s.ask(ctx, s.scripts.probe, s.keys.probe(), []any{s.keys.channel("probe")})
 		return err
 	})
 	if err != nil {
@@ -166,7 +166,7 @@ func (s *Store) eachNode(ctx context.Context, fn func(context.Context, *goredis.
 // enter marks the prefix as ours and refuses what a newer clawbot wrote. It
 // returns the identity of the data, which is another after Redis lost it.
 func (s *Store) enter(ctx context.Context) (lost bool, err error) {
-	reply, err := s.once(ctx, s.scripts.enter, []string{s.keys.mark()}, []any{formatVersion, nonce()})
+	reply, err := s.ask(ctx, s.scripts.enter, []string{s.keys.mark()}, []any{formatVersion, nonce()})
 	if err != nil {
 		return false, s.explain(err)
 	}

@@ -36,14 +36,14 @@ func (s *Store) call(ctx context.Context, sc *script, keys []string, args ...any
 func (s *Store) callFor(ctx context.Context, patience time.Duration, sc *script, keys []string, args ...any) (any, error) {
 	var reply any
 	err := s.retry(ctx, patience, func() (err error) {
-		reply, err = s.once(ctx, sc, keys, args)
+		reply, err = s.ask(ctx, sc, keys, args)
 		return err
 	})
 	return reply, err
 }
 
-// once runs a script; it is sent whole if Redis does not know it.
-func (s *Store) once(ctx context.Context, sc *script, keys []string, args []any) (any, error) {
+// evaluate runs a script; it is sent whole if Redis does not know it.
+func (s *Store) evaluate(ctx context.Context, sc *script, keys []string, args []any) (any, error) {
 	reply, err := s.client.EvalSha(ctx, sc.hash, keys, args...).Result()
 	if err != nil && strings.HasPrefix(err.Error(), "NOSCRIPT") {
 		reply, err = s.client.Eval(ctx, sc.source, keys, args...).Result()

@@ -50,6 +50,7 @@ type Store struct {
 	tls      bool
 	keys     layout
 	scripts  *scripts
+	ask      func(ctx context.Context, sc *script, keys []string, args []any) (any, error)
 	patience time.Duration
 	log      *slog.Logger
 	bus      bus
@@ -98,6 +99,8 @@ func newStore(cfg Config) (*Store, error) {
 	if s.log == nil {
 		s.log = slog.Default()
 	}
+	s.ask = s.evaluate
+	mutate(s)
 	s.sequence.Store(time.Now().UnixMicro())
 	s.bus.init(s)
 	return s, nil

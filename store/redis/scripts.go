@@ -53,6 +53,10 @@ func newScript(name string, files ...string) *script {
 		}
 		source.Write(text)
 	}
-	sum := sha1.Sum([]byte(source.String()))
-	return &script{name: name, source: source.String(), hash: hex.EncodeToString(sum[:])}
+	return hashed(name, source.String())
+}
+
+func hashed(name, source string) *script {
+	sum := sha1.Sum([]byte(source))
+	return &script{name: name, source: source, hash: hex.EncodeToString(sum[:])}
 }

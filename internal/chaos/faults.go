@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sort"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// The faults. Each mends itself after a while; [world.mend] waits for that.
+var (
+	kill = fault{"kill", func(w *world) {
+		w.toOne(func(r *replica) {
+			r.kill()
+			w.pause(50, 300)
+			w.start(r)
+		})
+	}}
+	terminate = fault{"terminate", func(w *world) {
+		w.toOne(func(r *replica) {
+			r.terminate()
+			w.start(r)
+		})
+	}}
+	freeze = fault{"freeze", func(w *world) {
+		w.toOne(func(r *replica) {
+			r.signal(syscall.SIGSTOP)
+			w.pause(1200, 2500)
+			r.signal(syscall.SIGCONT)
+		})
+	}}
+	cut = fault{"cut", func(w *world) {
+		w.toOne(func(r *replica) { r.proxy.Cut() })
+	}}
+	silence = fault{"silence", func(w *world) {
+		w.toOne(func(r *replica) {
+			r.proxy.Silence()
+			w.pause(300, 2200)
+			r.proxy.Speak()
+		})
+	}}
+	drop = fault{"drop", func(w *world) {
+		w.toOne(func(r *replica) { r.proxy.DropReplies(1 + rand.IntN(3)) })
+	}}
+	killRedis = fault{"kill redis", func(w *world) {
+		w.redisMu.Lock()
+		defer w.redisMu.Unlock()
+		w.redis.Kill()
+		w.pause(50, 500)
+		if err := w.redis.Restart(); err != nil {
+			w.fail(fmt.Sprintf("redis does not start again: %v", err))
+		}
+	}}
+)
+
+// faultLog counts what was done.
+type faultLog struct {
+	mu     sync.Mutex
+	counts map[string]int
+	busy   sync.WaitGroup
+}
+
+// hinder injects faults until ctx ends.
+func (w *world) hinder(ctx context.Context, s schedule) {
+	if len(s.faults) == 0 {
+		return
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(s.every/2 + rand.N(s.every)):
+		}
+		f := s.faults[w.random.IntN(len(s.faults))]
+		w.faults.mu.Lock()
+		w.faults.counts[f.name]++
+		w.faults.mu.Unlock()
+		w.faults.busy.Go(func() { f.do(w) })
+	}
+}
+
+// mend waits until every fault is over.
+func (w *world) mend() {
+	w.faults.busy.Wait()
+	for _, r := range w.replicas {
+		r.proxy.DropReplies(0)
+	}
+}
+
+func (l *faultLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var names []string
+	for name, n := range l.counts {
+		names = append(names, fmt.Sprintf("%s=%d", strings.ReplaceAll(name, " ", "-"), n))
+	}
+	sort.Strings(names)
+	return strings.Join(names, " ")
+}
+
+func (l *faultLog) total() (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range l.counts {
+		n += c
+	}
+	return n
+}
+
+// toOne does something to a replica to which nothing else is being done.
+func (w *world) toOne(do func(r *replica)) {
+	first := rand.IntN(len(w.replicas))
+	for i := range w.replicas {
+		r := w.replicas[(first+i)%len(w.replicas)]
+		if r.hindered.TryLock() {
+			defer r.hindered.Unlock()
+			do(r)
+			return
+		}
+	}
+}
+
+// pause waits for some milliseconds.
+func (w *world) pause(from, to int) {
+	time.Sleep(time.Duration(from+rand.IntN(to-from)) * time.Millisecond)
+}

@@ -1,0 +1,63 @@
+package main
+
+import "time"
+
+// ttl of leases in all runs.
+const ttl = time.Second
+
+// schedule is what a run does to the replicas, and for how long.
+type schedule struct {
+	mutant   string // empty: the design
+	control  string // whose schedule this is, of a sound build
+	duration time.Duration
+	sessions int
+	every    time.Duration // a fault, on average
+	faults   []fault
+	// deaf loses all hints between replicas, so that the sweep alone finds what
+	// is due.
+	deaf bool
+	// timeless has replicas hold on to leases that are over: the store alone
+	// keeps them apart.
+	timeless bool
+	// pace is the model's time for ten characters; 0 is 15 ms.
+	pace time.Duration
+	// doubles is how many of 100 events are delivered twice, forgets how many
+	// have the answer to their delivery lost.
+	doubles, forgets int
+}
+
+func (s schedule) name() string {
+	if s.control != "" {
+		return "control " + s.control
+	}
+	if s.mutant == "" {
+		return "design"
+	}
+	return "mutant " + s.mutant
+}
+
+// fault is something that is done to a running world.
+type fault struct {
+	name string
+	do   func(w *world)
+}
+
+func design(o options) schedule {
+	return schedule{
+		duration: o.duration, sessions: o.sessions, every: 400 * time.Millisecond, doubles: 8, forgets: 4,
+		faults: []fault{kill, kill, freeze, cut, cut, silence, drop, drop, killRedis, terminate},
+	}
+}
+
+// mutants are the broken builds, each with the schedule that brings it out.
+func mutants() []schedule {
+	const long, many = 5 * time.Second, 24
+	return []schedule{
+		{mutant: "fence", duration: long, sessions: many, every: 800 * time.Millisecond, timeless: true, pace: 150 * time.Millisecond, faults: []fault{freeze, silence}},
+		{mutant: "release", duration: long, sessions: many, every: time.Hour, deaf: true},
+		{mutant: "drain", duration: long, sessions: many, every: 200 * time.Millisecond, faults: []fault{kill}},
+		{mutant: "append", duration: long, sessions: many, every: 50 * time.Millisecond, faults: []fault{drop, cut}},
+		{mutant: "intent", duration: long, sessions: many, every: 200 * time.Millisecond, faults: []fault{kill}},
+		{mutant: "dedupe", duration: long, sessions: many, every: time.Hour, doubles: 20},
+	}
+}
