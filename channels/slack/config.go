@@ -77,7 +77,8 @@ type Channel struct {
 	app       atomic.Pointer[string] // the app's id, once it is known
 	receiving atomic.Pointer[reception]
 	health    health
-	sockets   atomic.Int32 // open connections
+	sockets   atomic.Int32 // connections that are open, or being opened
+	greetings atomic.Bool  // there was a connection
 	twins     twins
 	people    people
 	rooms     rooms

@@ -44,7 +44,11 @@ func (c *Channel) keepSocket(ctx context.Context, in *lanes) error {
 	var wait backoff
 	for ctx.Err() == nil {
 		began := time.Now()
+		c.sockets.Add(1)
 		s, err := c.open(ctx)
+		if err != nil {
+			c.sockets.Add(-1)
+		}
 		if err == nil {
 			next := make(chan string, 1)
 			old.Go(func() { c.serve(ctx, s, in, next) })
@@ -127,17 +131,12 @@ func (c *Channel) open(ctx context.Context) (*socket, error) {
 // serve reads a socket to its end. It tells next once: when the socket has
 // ended, or when Slack has announced that it will.
 func (c *Channel) serve(ctx context.Context, s *socket, in *lanes, next chan<- string) {
+	defer c.sockets.Add(-1)
 	stop := context.AfterFunc(ctx, func() { _ = s.conn.Close() })
 	defer stop()
 	defer s.conn.Close()
 	var once sync.Once
 	replaced := func(reason string) { once.Do(func() { next <- reason }) }
-	counted := false
-	defer func() {
-		if counted {
-			c.sockets.Add(-1)
-		}
-	}()
 	leave := time.Time{}
 	for {
 		deadline := time.Now().Add(silence)
@@ -157,10 +156,7 @@ func (c *Channel) serve(ctx context.Context, s *socket, in *lanes, next chan<- s
 		}
 		switch {
 		case f.Type == "hello":
-			if !counted {
-				counted = true
-				c.greeted(&f)
-			}
+			c.greeted(&f)
 		case f.Type == "disconnect":
 			if f.Reason != "warning" && f.Reason != "refresh_requested" {
 				c.log.Warn("slack closes a socket", "reason", f.Reason)
@@ -175,12 +171,11 @@ func (c *Channel) serve(ctx context.Context, s *socket, in *lanes, next chan<- s
 
 // greeted notes that a socket receives.
 func (c *Channel) greeted(f *frame) {
-	open := c.sockets.Add(1)
 	c.health.clear()
 	if f.Connection.App != "" {
 		c.app.Store(&f.Connection.App)
 	}
-	if open == 1 {
+	if !c.greetings.Swap(true) {
 		c.log.Info("slack is connected", "bot", c.me.Load().name, "team", c.me.Load().team)
 	}
 	// Sockets that are about to close count, too: this process may have as many
