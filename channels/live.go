@@ -29,8 +29,28 @@ type LiveEvent struct {
 	Offset int    `json:"offset,omitempty"`
 
 	Call *LiveCall `json:"call,omitempty"`
+	// Approval is set on an approval. It belongs to no run's sequence, and may
+	// come again while it is pending.
+	Approval *LiveApproval `json:"approval,omitempty"`
 	// Error is set on a run_end that did not end well.
 	Error string `json:"error,omitempty"`
+}
+
+// LiveApproval is a call that waits, or waited, for a person. A decision is a
+// click ([Inbound] of kind Click) with the data "approve:ID", "deny:ID" or
+// "always:ID", or the command /approve ID, /deny ID, /approve ID always.
+type LiveApproval struct {
+	ID      string    `json:"id"`
+	Tool    string    `json:"tool"`
+	Label   string    `json:"label"`
+	Show    string    `json:"show"`            // exactly what would happen, plain text
+	Where   string    `json:"where,omitempty"` // the directory
+	Reason  string    `json:"reason,omitempty"`
+	Always  bool      `json:"always,omitempty"` // may be allowed for good
+	Expires time.Time `json:"expires"`
+	// State is pending, approve, always, deny, expired or withdrawn.
+	State   string `json:"state"`
+	Decider string `json:"decider,omitempty"`
 }
 
 // LiveCall is a tool call as shown.

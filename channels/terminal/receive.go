@@ -25,7 +25,10 @@ type conversation struct {
 	// interrupts counts Ctrl-Cs since the person last wrote.
 	interrupts int
 	ended      bool // the input has
-	over       bool // the conversation is
+	// questions wait for a decision, the oldest first.
+	questions []*channels.LiveApproval
+	asked     map[string]bool
+	over      bool // the conversation is
 }
 
 // Receive carries on the conversation until ctx ends. See [Channel.Done].
@@ -63,8 +66,11 @@ func (v *conversation) loop(ctx context.Context) {
 		// From an input that is no terminal, a message waits for the answer to
 		// the one before it.
 		lines := v.lines
-		if v.waiting && !v.cfg.InTTY || v.over {
+		if v.waiting && !v.cfg.InTTY && len(v.questions) == 0 || v.over {
 			lines = nil
+		}
+		if v.ended && len(v.questions) > 0 {
+			v.denyAll(ctx)
 		}
 		select {
 		case <-ctx.Done():
@@ -78,6 +84,9 @@ func (v *conversation) loop(ctx context.Context) {
 			}
 			v.interrupts = 0
 			v.screen.entered()
+			if decision, ok := v.answer(text); ok {
+				text = decision
+			}
 			if err := v.send(ctx, text); err != nil {
 				v.screen.note("The message was not taken: " + err.Error())
 				v.screen.prompt()
@@ -102,10 +111,13 @@ func (v *conversation) draw() {
 		}
 		v.screen.event(it.event)
 		switch it.event.Type {
+		case "approval":
+			v.approval(it.event.Approval)
 		case "run_start":
 			v.waiting, v.running = true, true
 		case "run_end":
 			v.waiting, v.running = false, false
+			v.questions = nil
 			v.screen.prompt()
 		}
 	}

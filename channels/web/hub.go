@@ -186,6 +186,10 @@ func (h *hub) onLive(_ string, data []byte) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if ev.Type == "approval" {
+		h.approval(&ev)
+		return
+	}
 	v := h.apply(&ev)
 	h.broadcast("live", v)
 }

@@ -99,8 +99,13 @@ func chat(ctx context.Context, io streams, loader *config.Loader, term terminal.
 	term.InTTY, term.OutTTY, term.ErrTTY = isTTY(io.in), isTTY(io.out), isTTY(io.err)
 	term.Color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	channel := terminal.New(term)
+	box, err := newToolbox(cfg, log)
+	if err != nil {
+		return err
+	}
+	defer box.close()
 	g, err := newGateway(cfg, onlySessions{s, func(session string) bool { return session == channel.Conversation() }},
-		model, []channels.Channel{channel}, log)
+		model, []channels.Channel{channel}, box, log)
 	if err != nil {
 		return err
 	}

@@ -9,11 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	"clawbot/agentcore"
 	"clawbot/channels"
 	"clawbot/channels/telegram"
 	"clawbot/config"
 	"clawbot/gateway"
 	"clawbot/providers"
+	"clawbot/tools"
 )
 
 func TestTheLowestLimitOfTheCgroupAndThoseAboveItCounts(t *testing.T) {
@@ -106,7 +108,7 @@ func TestTheConfigurationHasEveryKeyOfTheRooms(t *testing.T) {
 	}
 }
 
-func TestAPermissionThatDeniesOrAsksTakesTheToolAway(t *testing.T) {
+func TestAPermissionThatDeniesTakesTheToolAwayAndOneThatAsksAsks(t *testing.T) {
 	cfg := config.Default()
 	cfg.Tools.Permissions = map[string]config.Permission{"write_file": {Mode: "deny"}, "list_dir": {Mode: "ask"}, "read_file": {Mode: "allow"}}
 	cfg.Tools.Roles = nil
@@ -114,12 +116,22 @@ func TestAPermissionThatDeniesOrAsksTakesTheToolAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer box.close()
 	var names []string
 	for _, tool := range box.For(t.Context(), gateway.ToolRequest{Channel: "terminal", Role: gateway.RoleOwner, Target: channels.Target{Direct: true}}) {
 		names = append(names, tool.Name)
 	}
-	if slices.Contains(names, "write_file") || slices.Contains(names, "list_dir") || !slices.Contains(names, "read_file") {
+	if slices.Contains(names, "write_file") || !slices.Contains(names, "list_dir") || !slices.Contains(names, "read_file") {
 		t.Errorf("tools: %v", names)
+	}
+	for tool, verdict := range map[string]tools.Verdict{"list_dir": tools.Ask, "read_file": tools.Allow} {
+		d, err := box.Judge(t.Context(), agentcore.Call{Name: tool, Arguments: []byte(`{"path":"a\u202eb"}`)})
+		if err != nil || d.Verdict != verdict {
+			t.Errorf("%s: %+v %v", tool, d, err)
+		}
+		if verdict == tools.Ask && (d.Binding == "" || d.Rule != "" || !strings.Contains(d.Show, `\u202e`)) {
+			t.Errorf("%s: %+v", tool, d)
+		}
 	}
 	guest := box.For(t.Context(), gateway.ToolRequest{Channel: "telegram.work", Target: channels.Target{Chat: "-1"}})
 	for _, tool := range guest {

@@ -47,6 +47,7 @@ type bot struct {
 	log     *slog.Logger
 	store   store.Store
 	model   agentcore.Model
+	box     *toolbox
 	gateway *gateway.Gateway
 	server  *server.Server
 	// found says how the model was chosen, where none is configured.
@@ -96,7 +97,10 @@ func (b *bot) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if b.gateway, err = newGateway(b.cfg, onlySessions{b.store, notOfTerminal}, b.model, list, b.log); err != nil {
+	if b.box, err = newToolbox(b.cfg, b.log); err != nil {
+		return err
+	}
+	if b.gateway, err = newGateway(b.cfg, onlySessions{b.store, notOfTerminal}, b.model, list, b.box, b.log); err != nil {
 		return err
 	}
 	b.server, err = b.newServer(ctx, list)
@@ -216,6 +220,9 @@ func (b *bot) serve(ctx context.Context) error {
 func (b *bot) close() {
 	if b.server != nil {
 		_ = b.server.Close() // it has ended already unless start-up failed
+	}
+	if b.box != nil {
+		b.box.close()
 	}
 	if err := b.store.Close(); err != nil {
 		b.log.Error("the store was not closed well", "err", err)

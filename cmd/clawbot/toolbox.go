@@ -1,8 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -12,11 +16,17 @@ import (
 	"clawbot/config"
 	"clawbot/gateway"
 	"clawbot/tools"
+	"clawbot/tools/builtin"
+	cmdline "clawbot/tools/command"
+	"clawbot/tools/sandbox"
 )
 
-// toolbox gives the registry's tools to conversations, as [tools] allows.
+// toolbox gives the registry's tools to conversations, as [tools] allows. Close
+// ends what they left running.
 type toolbox struct {
 	registry    *tools.Registry
+	builtin     *builtin.Tools
+	sandbox     *sandbox.Sandbox
 	policy      tools.Policy
 	permissions map[string]config.Permission
 	log         *slog.Logger
@@ -25,36 +35,76 @@ type toolbox struct {
 var (
 	_ gateway.Toolbox = (*toolbox)(nil)
 	_ gateway.Teller  = (*toolbox)(nil)
+	_ gateway.Judge   = (*toolbox)(nil)
 )
 
 func newToolbox(cfg *config.Config, log *slog.Logger) (*toolbox, error) {
-	registry := tools.NewRegistry()
-	if err := registry.Rebuild(sources()...); err != nil {
-		return nil, fmt.Errorf("build the registry of tools: %w", err)
-	}
-	return &toolbox{
-		registry:    registry,
+	b := &toolbox{
+		registry:    tools.NewRegistry(),
 		policy:      tools.Policy{Rules: cfg.Tools.Rules, Roles: cfg.Tools.Roles, Channels: cfg.Tools.Channels},
 		permissions: cfg.Tools.Permissions,
 		log:         log,
-	}, nil
+	}
+	how := sandbox.Config{}
+	if cfg.Tools.Sandbox == "off" {
+		how.Kind = sandbox.Off
+	}
+	b.sandbox = sandbox.New(how)
+	run := cfg.Tools.Permissions["exec"]
+	b.builtin = builtin.New(builtin.Config{
+		Sandbox:  b.sandbox,
+		Commands: cmdline.Policy{Mode: run.Mode, Allow: run.Allow, Deny: run.Deny},
+		Network:  run.Network,
+	})
+	if err := b.registry.Rebuild(b.builtin.Source()); err != nil {
+		return nil, fmt.Errorf("build the registry of tools: %w", err)
+	}
+	return b, nil
 }
+
+func (b *toolbox) close() { b.builtin.Close() }
 
 // For implements [gateway.Toolbox].
 func (b *toolbox) For(_ context.Context, req gateway.ToolRequest) []*agentcore.Tool {
-	set, err := b.registry.Set(tools.Request{Policy: &b.policy, Who: audience(req)})
+	set, err := b.set(audience(req))
 	if err != nil {
 		b.log.Error("no tools are given: two of them contradict each other", "err", err)
 		return nil
 	}
-	return slices.DeleteFunc(set.Tools, func(t *agentcore.Tool) bool { return b.closed(t.Name) })
+	return set.Tools
 }
 
-// closed reports whether a tool is off for everybody. Nobody can be asked for
-// approval yet, so what needs one is off too.
-func (b *toolbox) closed(tool string) bool {
-	mode := b.permissions[tool].Mode
-	return mode == "deny" || mode == "ask"
+// set is what an audience gets, and what is hidden from it.
+func (b *toolbox) set(who tools.Audience) (tools.Set, error) {
+	set, err := b.registry.Set(tools.Request{Policy: &b.policy, Who: who})
+	if err != nil {
+		return set, err
+	}
+	var visible []*agentcore.Tool
+	for _, t := range set.Tools {
+		if why := b.closed(t.Name); why != nil {
+			entry, _ := b.registry.Get(t.Name) // it was there a moment ago
+			set.Hidden = append(set.Hidden, tools.Hidden{Descriptor: entry.Tool.Descriptor, Diagnostics: []tools.Diagnostic{*why}})
+			continue
+		}
+		visible = append(visible, t)
+	}
+	set.Tools = visible
+	slices.SortFunc(set.Hidden, func(a, b tools.Hidden) int { return strings.Compare(a.Descriptor.Name, b.Descriptor.Name) })
+	return set, nil
+}
+
+// closed says why a tool is off for everybody.
+func (b *toolbox) closed(tool string) *tools.Diagnostic {
+	if b.permissions[tool].Mode == "deny" {
+		return &tools.Diagnostic{Reason: tools.ReasonDenied, Message: fmt.Sprintf("denied (tools.permissions.%s.mode)", tool)}
+	}
+	if tool == "exec" || tool == "process" {
+		if _, err := b.sandbox.Check(); err != nil {
+			return &tools.Diagnostic{Reason: tools.ReasonUnsupported, Message: err.Error()}
+		}
+	}
+	return nil
 }
 
 // Tell implements [gateway.Teller].
@@ -64,6 +114,41 @@ func (b *toolbox) Tell(name string, arguments json.RawMessage) string {
 		return ""
 	}
 	return entry.Tool.Telling(arguments)
+}
+
+// Judge implements [gateway.Judge]. A tool that judges its calls itself knows
+// its mode; of others the mode is all there is.
+func (b *toolbox) Judge(ctx context.Context, call agentcore.Call) (tools.Decision, error) {
+	entry, ok := b.registry.Get(call.Name)
+	if !ok {
+		return tools.Decision{}, errors.New("the tool is gone")
+	}
+	decision := tools.Decision{Verdict: tools.Allow}
+	if entry.Tool.Judge != nil {
+		var err error
+		if decision, err = entry.Tool.Judge(ctx, call); err != nil {
+			return decision, err
+		}
+	}
+	mode := b.permissions[call.Name].Mode
+	if decision.Verdict != tools.Allow || mode != "ask" || call.Name == "exec" {
+		return decision, nil
+	}
+	sum := sha256.Sum256(call.Arguments)
+	return tools.Decision{
+		Reason:  fmt.Sprintf("tools.permissions.%s.mode is \"ask\"", call.Name),
+		Show:    showCall(call),
+		Binding: hex.EncodeToString(sum[:]),
+	}, nil
+}
+
+// showCall is a call as a person can read it.
+func showCall(call agentcore.Call) string {
+	var out bytes.Buffer
+	if json.Indent(&out, call.Arguments, "", "  ") != nil {
+		return call.Name
+	}
+	return cmdline.Escaped(call.Name + " " + out.String())
 }
 
 func audience(req gateway.ToolRequest) tools.Audience {

@@ -24,8 +24,6 @@ import (
 	"clawbot/store/memory"
 	"clawbot/store/redis"
 	"clawbot/store/sqlite"
-	"clawbot/tools"
-	"clawbot/tools/builtin"
 )
 
 // This file is the one table that says which implementations the program has:
@@ -89,10 +87,6 @@ func platforms() []platform {
 	return []platform{
 		{"telegram", telegramBots, telegramAccounts, "TELEGRAM_BOT_TOKEN"},
 	}
-}
-
-func sources() []tools.Source {
-	return []tools.Source{builtin.Source()}
 }
 
 // newLoader returns a loader that refuses what this program doesn't have.

@@ -67,7 +67,6 @@ export class Chat {
       delta: (text) => t.delta(text),
       tool: (call) => t.tool(call),
       notice: (n) => t.notice(n),
-      approval: (e) => t.notice({ id: "approval-" + e.call?.id, at: e.at, text: e.text }),
       outcome: (error, text) => {
         t.outcome(error, text);
         if (error) say("The answer failed: " + error);

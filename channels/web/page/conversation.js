@@ -304,9 +304,6 @@ export class Conversation {
       case "tool_end":
         this.view.tool({ ...e.call, done: e.type === "tool_end", began: e.type === "tool_start" ? e.at : undefined });
         break;
-      case "approval":
-        this.view.approval(e);
-        break;
     }
     this.view.run(this.run);
     if (missed) this.sync();
