@@ -1,9 +1,10 @@
 package providers
 
 import (
-	"clawbot/internal/lazyregexp"
 	"strconv"
 	"strings"
+
+	"clawbot/internal/lazyregexp"
 )
 
 // Compat is [providers.NAME.compat]: what a server takes and wants, where that

@@ -86,6 +86,10 @@ func newWorld(t *testing.T, o options) *world {
 	if format == "" {
 		format = modeltest.OpenAI
 	}
+	base := w.model.URL()
+	if format == modeltest.Mistral {
+		base += "/mistral"
+	}
 	config := fmt.Sprintf(`[agent]
 model = "test/scripted-1"
 [loop]
@@ -103,7 +107,7 @@ dm_policy = "open"
 token = %q
 api_url = %q
 %s
-`, o.loop, format, w.model.URL(), ana, w.telegram.Token(), w.telegram.URL(), o.config)
+`, o.loop, format, base, ana, w.telegram.Token(), w.telegram.URL(), o.config)
 	must(t, os.WriteFile(filepath.Join(w.dir, "clawbot.toml"), []byte(config), 0o600))
 	w.start(o.env...)
 	return w

@@ -13,13 +13,16 @@ import (
 	"clawbot/internal/modeltest"
 )
 
+// formats are those of the model that the whole bot is tried with.
+var formats = []string{modeltest.OpenAI, modeltest.Anthropic, modeltest.Google, modeltest.Mistral}
+
 func TestAnAgentReadsWritesAndReadsBackInFourTurns(t *testing.T) {
-	for _, format := range []string{modeltest.OpenAI, modeltest.Anthropic} {
+	for _, format := range formats {
 		t.Run(format, func(t *testing.T) {
 			w := newWorld(t, options{format: format, script: modeltest.Turns(
-				modeltest.Turn{Text: "Let me look.", Calls: []modeltest.Call{{ID: "call_1", Name: "read_file", Arguments: `{"path":"test.txt"}`}}, Fragment: 3},
-				modeltest.Turn{Calls: []modeltest.Call{{ID: "call_2", Name: "write_file", Arguments: `{"path":"test.txt","content":"hello openclaw"}`}}, Fragment: 5},
-				modeltest.Turn{Calls: []modeltest.Call{{ID: "call_3", Name: "read_file", Arguments: `{"path":"test.txt"}`}}},
+				modeltest.Turn{Text: "Let me look.", Calls: []modeltest.Call{{ID: "callread1", Name: "read_file", Arguments: `{"path":"test.txt"}`}}, Fragment: 3},
+				modeltest.Turn{Calls: []modeltest.Call{{ID: "callwrit2", Name: "write_file", Arguments: `{"path":"test.txt","content":"hello openclaw"}`}}, Fragment: 5},
+				modeltest.Turn{Calls: []modeltest.Call{{ID: "callread3", Name: "read_file", Arguments: `{"path":"test.txt"}`}}},
 				modeltest.Turn{Text: "test.txt now says hello openclaw.", Chunk: 4},
 			)})
 			must(t, os.WriteFile(w.workspace("test.txt"), []byte("hello world"), 0o644))
@@ -36,7 +39,7 @@ func TestAnAgentReadsWritesAndReadsBackInFourTurns(t *testing.T) {
 			if len(requests) != 4 {
 				t.Fatalf("%d model calls, want 4", len(requests))
 			}
-			for id, want := range map[string]string{"call_1": "hello world", "call_3": "hello openclaw"} {
+			for id, want := range map[string]string{"callread1": "hello world", "callread3": "hello openclaw"} {
 				if text, ok := requests[3].Result(id); !ok || text != want {
 					t.Errorf("result of %s is %q, want %q", id, text, want)
 				}
@@ -49,42 +52,50 @@ func TestAnAgentReadsWritesAndReadsBackInFourTurns(t *testing.T) {
 }
 
 func TestARunEndsAtItsIterationLimitWithAnAccount(t *testing.T) {
-	w := newWorld(t, options{loop: "max_iterations = 3", script: func(_ context.Context, req *modeltest.Request) modeltest.Turn {
-		if len(req.Tools) == 0 {
-			return modeltest.Say("I looked three times and found nothing.")
-		}
-		return modeltest.Use("read_file", fmt.Sprintf(`{"path":"try%d.txt"}`, req.Number))
-	}})
-	w.say("look for ever")
-	text := w.saying("loop.max_iterations")
-	if !strings.Contains(text, "Reached the limit of 3 model calls (loop.max_iterations)") {
-		t.Errorf("the chat says %q", text)
-	}
-	w.saying("I looked three times")
-	if n := w.model.Count(); n != 4 {
-		t.Errorf("%d model calls, want 3 and the account", n)
+	for _, format := range formats {
+		t.Run(format, func(t *testing.T) {
+			w := newWorld(t, options{format: format, loop: "max_iterations = 3", script: func(_ context.Context, req *modeltest.Request) modeltest.Turn {
+				if len(req.Tools) == 0 {
+					return modeltest.Say("I looked three times and found nothing.")
+				}
+				return modeltest.Use("read_file", fmt.Sprintf(`{"path":"try%d.txt"}`, req.Number))
+			}})
+			w.say("look for ever")
+			text := w.saying("loop.max_iterations")
+			if !strings.Contains(text, "Reached the limit of 3 model calls (loop.max_iterations)") {
+				t.Errorf("the chat says %q", text)
+			}
+			w.saying("I looked three times")
+			if n := w.model.Count(); n != 4 {
+				t.Errorf("%d model calls, want 3 and the account", n)
+			}
+		})
 	}
 }
 
 func TestAMessageDuringARunSteersIt(t *testing.T) {
-	hold := make(chan struct{})
-	w := newWorld(t, options{script: modeltest.Turns(
-		modeltest.Turn{Text: "Working on it.", Calls: []modeltest.Call{{Name: "list_dir", Arguments: `{}`}}, Hold: hold, After: 1},
-		modeltest.Say("Done, in French."),
-	)})
-	w.say("write a poem")
-	w.nextRequest()
-	w.saying("Working on it.")
-	id := w.say("make it French").UpdateID
-	must(t, w.telegram.WaitConfirmed(w.ctx, id))
-	close(hold)
-	second := w.nextRequest()
-	if !second.Mentions("make it French") || !second.Mentions("write a poem") {
-		t.Errorf("the second request has %+v", second.Messages)
-	}
-	w.saying("Done, in French.")
-	if n := w.model.Count(); n != 2 {
-		t.Errorf("%d model calls, want 2: the first run goes on", n)
+	for _, format := range formats {
+		t.Run(format, func(t *testing.T) {
+			hold := make(chan struct{})
+			w := newWorld(t, options{format: format, script: modeltest.Turns(
+				modeltest.Turn{Text: "Working on it.", Calls: []modeltest.Call{{Name: "list_dir", Arguments: `{}`}}, Hold: hold, After: 1},
+				modeltest.Say("Done, in French."),
+			)})
+			w.say("write a poem")
+			w.nextRequest()
+			w.saying("Working on it.")
+			id := w.say("make it French").UpdateID
+			must(t, w.telegram.WaitConfirmed(w.ctx, id))
+			close(hold)
+			second := w.nextRequest()
+			if !second.Mentions("make it French") || !second.Mentions("write a poem") {
+				t.Errorf("the second request has %+v", second.Messages)
+			}
+			w.saying("Done, in French.")
+			if n := w.model.Count(); n != 2 {
+				t.Errorf("%d model calls, want 2: the first run goes on", n)
+			}
+		})
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 func TestACallWrittenAsTextIsRunAndNeverShown(t *testing.T) {
-	for _, format := range []string{"openai", "mistral"} {
+	for _, format := range []string{modeltest.OpenAI, modeltest.Mistral} {
 		for name, text := range map[string]string{
 			"brackets":   "[read_file]\n{\"path\":\"test.txt\"}",
 			"after text": "Let me look.\n<tool_call>\n{\"name\":\"read_file\",\"arguments\":{\"path\":\"test.txt\"}}\n</tool_call>",

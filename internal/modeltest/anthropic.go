@@ -20,6 +20,9 @@ type anthropicRequest struct {
 		Description string          `json:"description"`
 		Schema      json.RawMessage `json:"input_schema"`
 	} `json:"tools"`
+	ToolChoice struct {
+		Type string `json:"type"`
+	} `json:"tool_choice"`
 }
 
 type anthropicBlock struct {
@@ -53,6 +56,9 @@ func parseAnthropic(req *Request) error {
 	}
 	for _, t := range in.Tools {
 		req.Tools = append(req.Tools, Tool{t.Name, t.Description, t.Schema})
+	}
+	if in.ToolChoice.Type == "none" {
+		req.Tools = nil
 	}
 	for i, m := range in.Messages {
 		if m.Role != "user" && m.Role != "assistant" {

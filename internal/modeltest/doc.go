@@ -1,6 +1,7 @@
 // Package modeltest is a scripted model server over real HTTP, for end-to-end
-// tests and load runs. It speaks OpenAI's Chat Completions and Anthropic's
-// Messages, streamed and not; the path decides. It is written from the vendors'
+// tests and load runs. It speaks OpenAI's Chat Completions, Anthropic's Messages,
+// Gemini's generateContent and Mistral's chat completions, streamed and not; the
+// path decides. It is written from the vendors'
 // documentation, apart from our own adapters, and refuses requests that the
 // vendors would refuse: a tool call without its result, an empty text block.
 //

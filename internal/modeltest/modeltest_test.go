@@ -348,3 +348,72 @@ func BenchmarkStreamedDelta(b *testing.B) {
 		buf = o.text(buf[:0], "some text")
 	}
 }
+
+func TestGeminiStreamsTextCallsAndUsage(t *testing.T) {
+	s := New(Always(Turn{Thinking: "hm", Text: "abcd", Chunk: 2, Calls: []Call{{ID: "f1", Name: "read_file", Arguments: `{"path":"x"}`}}, Fragment: 4,
+		Usage: Usage{Input: 10, Output: 4, Cached: 6}}))
+	defer s.Close()
+	status, body, err := ask(t, s, "/v1beta/models/gemini-x:streamGenerateContent?alt=sse",
+		`{"systemInstruction":{"parts":[{"text":"sys"}]},"contents":[{"role":"user","parts":[{"text":"hi"}]}],"tools":[{"functionDeclarations":[{"name":"read_file","description":"d"}]}]}`)
+	if err != nil || status != 200 {
+		t.Fatal(status, body, err)
+	}
+	got := events(t, body)
+	var texts, calls []string
+	for _, ev := range got {
+		part := dig(ev, "candidates", 0, "content", "parts", 0)
+		if text, ok := dig(part, "text").(string); ok {
+			texts = append(texts, text)
+		}
+		if call := dig(part, "functionCall"); call != nil {
+			calls = append(calls, fmt.Sprint(call))
+		}
+	}
+	if strings.Join(texts, "|") != "hm|ab|cd|" || len(calls) != 1 || !strings.Contains(calls[0], "path:x") {
+		t.Errorf("texts %q, calls %q", texts, calls)
+	}
+	last := got[len(got)-1]
+	if dig(last, "candidates", 0, "finishReason") != "STOP" || dig(last, "usageMetadata", "cachedContentTokenCount") != 6.0 {
+		t.Errorf("the end is %v", last)
+	}
+	req := s.Requests()[0]
+	if req.Model != "gemini-x" || req.System != "sys" || req.LastUser() != "hi" || len(req.Tools) != 1 || !req.Stream {
+		t.Errorf("%+v", req)
+	}
+}
+
+func TestWhatGoogleAndMistralRefuseIsRefused(t *testing.T) {
+	s := New(Always(Say("hi")))
+	defer s.Close()
+	const gemini, mistral = "/v1beta/models/m:streamGenerateContent", "/mistral/v1/chat/completions"
+	const user, call = `{"role":"user","parts":[{"text":"q"}]}`, `{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}},{"functionCall":{"name":"g","args":{}}}]}`
+	assistant := func(id string) string {
+		return `{"role":"assistant","content":"","tool_calls":[{"id":"` + id + `","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"` + id + `","content":"r"}`
+	}
+	for _, c := range []struct {
+		path, body string
+		status     int
+	}{
+		{gemini, `{"contents":[` + user + `]}`, 200},
+		{gemini, `{"contents":[` + user + `],"stream":true}`, 400},
+		{gemini, `{"contents":[]}`, 400},
+		{gemini, `{"contents":[{"role":"assistant","parts":[{"text":"q"}]}]}`, 400},
+		{gemini, `{"contents":[` + call + `,` + user + `]}`, 400},
+		{gemini, `{"contents":[` + user + `,` + call + `,{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"output":"1"}}}]}]}`, 400},
+		{gemini, `{"contents":[` + user + `,` + call + `,{"role":"user","parts":[{"functionResponse":{"name":"g","response":{"output":"1"}}},{"functionResponse":{"name":"f","response":{"output":"1"}}}]}]}`, 400},
+		{gemini, `{"contents":[` + user + `,` + call + `,{"role":"user","parts":[{"functionResponse":{"id":"x","name":"f","response":{"output":"1"}}},{"functionResponse":{"name":"g","response":{"output":"1"}}}]}]}`, 400},
+		{gemini, `{"contents":[` + user + `,` + call + `,{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"output":"1"}}},{"functionResponse":{"name":"g","response":{"error":"1"}}}]}]}`, 200},
+		{gemini, `{"contents":[` + user + `,{"role":"model","parts":[{"text":"a"}]}]}`, 400},
+		{gemini + "?key=k", `{"contents":[` + user + `]}`, 400},
+		{mistral, `{"model":"m","messages":[{"role":"user","content":"q"}]}`, 200},
+		{mistral, `{"model":"m","messages":[{"role":"user","content":"q"}],"stream_options":{}}`, 422},
+		{mistral, `{"model":"m","messages":[{"role":"user","content":"q"},` + assistant("callread1") + `]}`, 200},
+		{mistral, `{"model":"m","messages":[{"role":"user","content":"q"},` + assistant("call_1") + `]}`, 400},
+		{mistral, `{"model":"m","messages":[{"role":"user","content":"q"},` + assistant("callread1") + `,{"role":"user","content":"q"}]}`, 400},
+		{mistral, `{"model":"m","messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a"}]}`, 400},
+	} {
+		if status, body, err := ask(t, s, c.path, c.body); status != c.status || err != nil {
+			t.Errorf("%s %s: %d, want %d: %s %v", c.path, c.body, status, c.status, body, err)
+		}
+	}
+}

@@ -12,9 +12,11 @@ import (
 const (
 	OpenAI    = "openai"
 	Anthropic = "anthropic"
+	Google    = "google"
+	Mistral   = "mistral"
 )
 
-// Request is a request as the server understood it, the same for both formats.
+// Request is a request as the server understood it, the same for all formats.
 type Request struct {
 	Number int // from 1, in the order of arrival
 	Format string
@@ -26,15 +28,15 @@ type Request struct {
 	Model     string
 	System    string
 	Messages  []Message
-	Tools     []Tool
+	Tools     []Tool // those that may be called
 	Stream    bool
 	MaxTokens int64
 
 	wantsUsage bool // OpenAI's stream_options.include_usage
 }
 
-// Message is one message. A tool's result is a message of role "tool", in
-// Anthropic's format, too.
+// Message is one message. A tool's result is a message of role "tool" in every
+// format.
 type Message struct {
 	Role       string // user, assistant, tool
 	Text       string

@@ -75,8 +75,9 @@ func NewServer(cfg Config) *Server {
 	return s
 }
 
-// URL is the server's base address, without a path. Both formats are served
-// with and without "/v1".
+// URL is the server's base address, without a path. OpenAI's and Anthropic's
+// formats are served with and without "/v1", Gemini's by its own paths, and
+// Mistral's, which shares its path with OpenAI's, below "/mistral".
 func (s *Server) URL() string { return "http://" + s.listener.Addr().String() }
 
 // Active is the number of requests being answered now.
@@ -109,7 +110,7 @@ func (s *Server) enter() bool {
 	return !s.closed
 }
 
-// ServeHTTP serves both formats.
+// ServeHTTP serves every format.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !s.enter() {
 		panic(http.ErrAbortHandler)
@@ -118,6 +119,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.active.Add(1)
 	defer s.active.Add(-1)
 	switch path := r.URL.Path; {
+	case strings.HasSuffix(path, "GenerateContent"), strings.HasSuffix(path, ":generateContent"):
+		s.serve(w, r, Google)
+	case strings.HasSuffix(path, "/chat/completions") && strings.HasPrefix(path, "/mistral/"):
+		s.serve(w, r, Mistral)
 	case strings.HasSuffix(path, "/chat/completions"):
 		s.serve(w, r, OpenAI)
 	case strings.HasSuffix(path, "/messages"):
@@ -173,10 +178,15 @@ func (s *Server) read(r *http.Request, format string) (*Request, error) {
 		return nil, &refusal{413, "request too large"}
 	}
 	req := &Request{Format: format, Path: r.URL.Path, Header: r.Header, Body: body, At: time.Now()}
-	if format == OpenAI {
-		return req, parseOpenAI(req)
+	switch format {
+	case Anthropic:
+		return req, parseAnthropic(req)
+	case Google:
+		return req, parseGoogle(req)
+	case Mistral:
+		return req, parseMistral(req)
 	}
-	return req, parseAnthropic(req)
+	return req, parseOpenAI(req)
 }
 
 func (s *Server) authorise(r *http.Request, format string) error {
@@ -187,6 +197,12 @@ func (s *Server) authorise(r *http.Request, format string) error {
 		}
 		if k := r.Header.Get("x-api-key"); k != "" {
 			key = k
+		}
+	}
+	if format == Google {
+		key = r.Header.Get("X-Goog-Api-Key")
+		if r.URL.Query().Has("key") {
+			return &refusal{400, "modeltest: the key stands in the URL"}
 		}
 	}
 	if s.cfg.APIKey != "" && key != s.cfg.APIKey {
@@ -233,6 +249,14 @@ func writeError(w http.ResponseWriter, format string, status int, text string, r
 	}
 	if format == Anthropic {
 		writeJSON(w, status, map[string]any{"type": "error", "error": map[string]any{"type": kind, "message": text}})
+		return
+	}
+	if format == Google {
+		writeJSON(w, status, map[string]any{"error": map[string]any{"code": status, "message": text, "status": strings.ToUpper(kind)}})
+		return
+	}
+	if format == Mistral {
+		writeJSON(w, status, map[string]any{"object": "error", "message": text, "type": kind, "param": nil, "code": nil})
 		return
 	}
 	writeJSON(w, status, map[string]any{"error": map[string]any{"message": text, "type": kind, "code": nil, "param": nil}})

@@ -30,11 +30,17 @@ func answer(ctx context.Context, w http.ResponseWriter, req *Request, turn Turn)
 	for i := range turn.Calls {
 		if turn.Calls[i].ID == "" {
 			turn.Calls[i].ID = fmt.Sprintf("call_%d_%d", req.Number, i+1)
+			if req.Format == Mistral {
+				turn.Calls[i].ID = fmt.Sprintf("c%06d%02d", req.Number%1e6, (i+1)%100)
+			}
 		}
 	}
 	var format wire = &openAIWire{req: req, id: fmt.Sprintf("chatcmpl-%d", req.Number)}
-	if req.Format == Anthropic {
+	switch req.Format {
+	case Anthropic:
 		format = &anthropicWire{req: req, usage: turn.Usage}
+	case Google:
+		format = &googleWire{req: req}
 	}
 	stop, usage := turn.outcome(req)
 	if !req.Stream {
