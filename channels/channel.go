@@ -144,6 +144,9 @@ type Inbound struct {
 	Attachments []Attachment
 	// Quote is the text of the message that this one replies to.
 	Quote string
+	// Guild is the server or workspace that the room belongs to; empty if the
+	// platform has none.
+	Guild string
 	// RoomName is for people and prompts.
 	RoomName string
 	At       time.Time

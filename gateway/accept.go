@@ -74,8 +74,13 @@ func (h *host) acceptMessage(ctx context.Context, in *channels.Inbound, role str
 		h.refuse(ctx, in, fmt.Sprintf("That message is too long for me: %d bytes, and I take %d. Send it in parts, or as a file.", len(in.Text), maxText))
 		return nil
 	}
+	counted, limited, err := h.limited(ctx, in, role)
+	if err != nil || limited {
+		return err
+	}
 	key := roomKey(h.channel.Name(), in.Target)
 	r := h.record(in, role)
+	r.Counted = counted
 	if !in.Target.Direct {
 		r.Overheard = h.g.ears.recall(key)
 	}

@@ -112,6 +112,7 @@ type Access struct {
 	// may approve what others ask for; they have no other rights.
 	Owners    []string
 	Approvers []string
+	Rate      Rate
 	Channels  map[string]ChannelAccess // by channel name
 }
 

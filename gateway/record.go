@@ -41,6 +41,8 @@ type inbound struct {
 	Room        string                `json:"room,omitempty"`
 	Overheard   []overheard           `json:"overheard,omitempty"`
 	At          time.Time             `json:"at"`
+	// Counted is the reservation among the runs at once that the message made.
+	Counted string `json:"counted,omitempty"`
 
 	// changed is set for an edit or deletion whose original had left the inbox.
 	changed bool

@@ -235,6 +235,7 @@ func (t *tenure) drain(max int, before int64) ([]drained, error) {
 		if err != nil {
 			return nil, fmt.Errorf("entry %d: %w", e.Position, err)
 		}
+		t.counted(rec)
 		m := t.tr.addUser(rec)
 		t.tr.tail = e.Position + 1
 		t.tr.bytes += int64(len(e.Data)) + entryCost

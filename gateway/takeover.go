@@ -364,6 +364,7 @@ func (t *tenure) bury(messages []store.Queued, reason, notice string) error {
 			continue
 		}
 		t.log.Warn("message given up", "msg", r.ID, "reason", reason)
+		t.counted(r)
 		if !q.Quiet && !told[r.Sender.ID] {
 			told[r.Sender.ID] = true
 			t.tell(r.Channel, r.Target, r.Sender, notice)

@@ -54,6 +54,7 @@ type tenure struct {
 	rouse  chan struct{} // wakes watch; capacity 1
 	resume resumption    // what an earlier tenure left behind
 	asked  *signal       // wants a summary once nothing else is to be done
+	counts []string      // reservations to give back
 
 	mu      sync.Mutex
 	dirty   bool  // poked since the last attempt to release
@@ -360,6 +361,7 @@ func (t *tenure) leave(end ending, err error) (again bool) {
 	} else if err != nil {
 		t.log.Error("work on the session failed; it will be taken up again", "err", err)
 	}
+	t.giveBack(ctx)
 	if err == nil {
 		t.g.cache.put(t.tr)
 	}
@@ -386,12 +388,17 @@ func (t *tenure) load() error {
 	if t.tr == nil || t.tr.generation != start.Generation || t.tr.tail > start.Tail {
 		t.tr = &transcript{session: t.session, generation: start.Generation, summaryAt: -1}
 	}
-	if t.tr.tail == start.Tail {
-		return nil
+	if t.tr.tail != start.Tail {
+		entries, err := t.lease.Load(t.ctx, t.tr.tail)
+		if err == nil {
+			err = t.tr.load(entries)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	entries, err := t.lease.Load(t.ctx, t.tr.tail)
-	if err != nil {
-		return err
+	for _, m := range t.tr.pending {
+		t.counted(m)
 	}
-	return t.tr.load(entries)
+	return nil
 }

@@ -77,12 +77,17 @@ func access(cfg *config.Config) gateway.Access {
 		DMPolicy: cfg.Access.DMPolicy, GroupPolicy: cfg.Access.GroupPolicy, Owners: cfg.Access.Owners, Approvers: cfg.Access.Approvers,
 		Channels: map[string]gateway.ChannelAccess{terminal.Name: {Owners: []string{"*"}}, web.Name: page},
 	}
+	a.Rate = gateway.Rate{User: limit(cfg.Access.Rate.User), Room: limit(cfg.Access.Rate.Room), Guild: limit(cfg.Access.Rate.Guild)}
 	if t := cfg.Channels.Telegram; t != nil {
 		for name, bot := range t.Bots() {
 			a.Channels[name] = channelAccess("telegram", &bot.ChannelAccess)
 		}
 	}
 	return a
+}
+
+func limit(l config.RateLimit) gateway.Limit {
+	return gateway.Limit{Messages: l.Messages, Runs: l.Runs}
 }
 
 func channelAccess(platform string, c *config.ChannelAccess) gateway.ChannelAccess {
