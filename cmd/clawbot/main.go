@@ -70,7 +70,7 @@ func newRoot(io streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "clawbot",
 		Short: "A chat bot with an agent inside",
-		Long: "clawbot answers in Telegram, on its own web page and in this terminal, with an agent that uses tools.\n" +
+		Long: "clawbot answers in Telegram and Slack, on its own web page and in this terminal, with an agent that uses tools.\n" +
 			"Without a configuration, `clawbot run` serves the page on http://127.0.0.1:8080/ and `clawbot chat` talks here.",
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -84,7 +84,7 @@ func newRoot(io streams) *cobra.Command {
 		return l
 	}
 	root.AddCommand(newRun(io, loader), newChat(io, loader), newDoctor(io, loader), newSessions(io, loader), newBackup(io, loader), newTools(io, loader),
-		newConfig(io, loader, &path), newPairing(io, loader), newVersion(io), newHealthcheck(loader))
+		newConfig(io, loader, &path), newSlack(io), newPairing(io, loader), newVersion(io), newHealthcheck(loader))
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see: %s --help", err, cmd.CommandPath())
 	})

@@ -86,6 +86,8 @@ type platform struct {
 func platforms() []platform {
 	return []platform{
 		{"telegram", telegramBots, telegramAccounts, "TELEGRAM_BOT_TOKEN"},
+		{"slack", slackBots, slackAccounts, "SLACK_BOT_TOKEN"},
+		{"discord", discordBots, discordAccounts, "DISCORD_BOT_TOKEN"},
 	}
 }
 
