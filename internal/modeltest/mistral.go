@@ -1,10 +1,10 @@
 package modeltest
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"strings"
 )
 
 // What Mistral refuses and OpenAI does not: fields that it does not know, ids of
@@ -35,7 +35,7 @@ func parseMistral(req *Request) error {
 	}
 	last := ""
 	for i, m := range req.Messages {
-		if !bytes.Contains([]byte(mistralAfter[last]), []byte(m.Role)) {
+		if !strings.Contains(mistralAfter[last], m.Role) {
 			return &refusal{400, fmt.Sprintf("Unexpected role '%s' after role '%s'", m.Role, last)}
 		}
 		for _, c := range m.Calls {
