@@ -76,6 +76,9 @@ type DiscordAccount struct {
 	Token  redact.Secret `toml:"token" env:"DISCORD_BOT_TOKEN"`
 	APIURL string        `toml:"api_url" rule:"nonempty,url:http,https"`
 	Proxy  string        `toml:"proxy" rule:"proxy"`
+	// Shards is into how many connections the servers are divided; 0 asks
+	// Discord.
+	Shards int `toml:"shards" min:"0"`
 }
 
 // Web is the built-in chat page.

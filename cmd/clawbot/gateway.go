@@ -83,6 +83,11 @@ func access(cfg *config.Config) gateway.Access {
 			a.Channels[name] = channelAccess("telegram", &bot.ChannelAccess)
 		}
 	}
+	if d := cfg.Channels.Discord; d != nil {
+		for name, bot := range d.Bots() {
+			a.Channels[name] = channelAccess("discord", &bot.ChannelAccess)
+		}
+	}
 	return a
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"clawbot/agentcore"
 	"clawbot/channels"
+	"clawbot/channels/discord"
 	"clawbot/channels/telegram"
 	"clawbot/config"
 	"clawbot/gateway"
@@ -93,6 +94,7 @@ func TestTheConfigurationHasEveryKeyOfTheRooms(t *testing.T) {
 	keys := config.Keys()
 	for prefix, room := range map[string]any{
 		"channels.telegram.": telegram.Config{},
+		"channels.discord.":  discord.Config{},
 		"providers.NAME.":    providers.Config{},
 	} {
 		typ := reflect.TypeOf(room)
