@@ -30,6 +30,15 @@ func (h *host) Accept(ctx context.Context, in channels.Inbound) error {
 		return nil
 	}
 	v, role, reason := g.cfg.judge(h.channel.Name(), &in, g.rules.person(h.channel.Name(), in.Sender.ID))
+	if v == hear {
+		part, err := h.takesPart(ctx, &in)
+		if err != nil {
+			return fmt.Errorf("accept %s: %w", in.EventID, err)
+		}
+		if part {
+			v = admit
+		}
+	}
 	if d, id, ok := readDecision(&in); ok && v != ignore && reason != blockedText {
 		return h.decide(ctx, &in, d, id)
 	}

@@ -37,8 +37,14 @@ type room struct {
 	heard []overheard // oldest first
 }
 
+// roomKey names the place where something is said. A message that a thread will
+// begin with is said in the room.
 func roomKey(channel string, to channels.Target) string {
-	return channel + "\x00" + to.Chat + "\x00" + to.Thread
+	thread := to.Thread
+	if thread != "" && thread == to.ReplyTo {
+		thread = ""
+	}
+	return channel + "\x00" + to.Chat + "\x00" + thread
 }
 
 // hear adds a message; one with a known key replaces the text it had.
