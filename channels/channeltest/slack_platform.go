@@ -85,7 +85,7 @@ func (p *slackPlatform) WaitReady(ctx context.Context) error {
 	overHTTP := p.events.url != ""
 	p.events.mu.Unlock()
 	if overHTTP {
-		return p.WaitCalls(ctx, "auth.test", 1)
+		return p.WaitCalls(ctx, "bots.info", 1) // the last call before it is ready
 	}
 	return p.waitEvents(ctx, func(q *slackEvents) bool { return len(q.sockets) > 0 })
 }
