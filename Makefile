@@ -42,3 +42,7 @@ allocs: ## compare allocations per operation with the committed limits
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (default 30s)
 	@scripts/fuzz $(or $(FUZZTIME),30s)
+
+.PHONY: chaos
+chaos: deps ## replicas under faults for DURATION (default 20s) with SESSIONS chats (default 40), then the checker's own test
+	$(GO) run -tags chaos ./internal/chaos -duration $(or $(DURATION),20s) -sessions $(or $(SESSIONS),40)

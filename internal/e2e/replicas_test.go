@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -223,7 +224,9 @@ func TestAnotherReplicaFinishesTheMessageOfAKilledOne(t *testing.T) {
 	))
 	f.via(0)
 	f.say("go")
-	f.wait(func(messages []channeltest.SentMessage) bool { return len(messages) > 0 && len(messages[0].History) > 1 })
+	f.wait(func(messages []channeltest.SentMessage) bool {
+		return len(messages) > 0 && len(messages[0].History) > 1
+	})
 	f.via(1)
 	f.down(0).kill()
 	messages := f.wait(func(messages []channeltest.SentMessage) bool {
@@ -385,5 +388,47 @@ func TestAReplicaWithAnotherWorkspaceIsNotReady(t *testing.T) {
 	must(t, json.Unmarshal([]byte(body), &answer))
 	if status != http.StatusServiceUnavailable || !strings.Contains(body, "mount the same volume") {
 		t.Errorf("/readyz is %d: %s", status, body)
+	}
+}
+
+func TestThePageWorksFromAnyReplica(t *testing.T) {
+	f := newFleet(t, 3, "webhook", modeltest.Turns(
+		modeltest.Turn{Text: "The quick brown fox jumps over the lazy dog, and then", Stall: true, After: 1},
+	))
+	post := func(replica int, path, body string) {
+		t.Helper()
+		resp, err := http.Post(f.bots[replica].page()+"/api/conversations/"+path, "application/json", strings.NewReader(body))
+		must(t, err)
+		defer resp.Body.Close()
+		if resp.StatusCode != http.StatusAccepted {
+			answer, _ := io.ReadAll(resp.Body)
+			t.Fatalf("%s is %d: %s", path, resp.StatusCode, answer)
+		}
+	}
+	req, err := http.NewRequestWithContext(f.ctx, http.MethodGet, f.bots[1].page()+"/api/conversations/shared/events", nil)
+	must(t, err)
+	resp, err := http.DefaultClient.Do(req)
+	must(t, err)
+	defer resp.Body.Close()
+	live := bufio.NewReader(resp.Body)
+	until := func(text string) {
+		t.Helper()
+		for {
+			line, err := live.ReadString('\n')
+			if strings.Contains(line, text) {
+				return
+			}
+			if err != nil {
+				t.Fatalf("the live tail ends before %q: %v\n%s", text, err, f.logs())
+			}
+		}
+	}
+	post(0, "shared/messages", `{"id":"m1","text":"tell me a story"}`)
+	until("tell me a story")
+	until("quick brown fox")
+	post(2, "shared/stop", `{"id":"s1"}`)
+	until("run_end")
+	if f.model.Active() != 0 {
+		t.Error("the model's stream is still open")
 	}
 }
