@@ -83,5 +83,6 @@ func fileForm(name, mimeType string, data []byte) (form []byte, kind string, err
 			return nil, "", err
 		}
 	}
-	return out.Bytes(), w.FormDataContentType(), w.Close()
+	err = w.Close()
+	return out.Bytes(), w.FormDataContentType(), err
 }
