@@ -16,6 +16,7 @@ type Config struct {
 	Providers  map[string]Provider `toml:"providers"`
 	Compaction Compaction          `toml:"compaction"`
 	Queue      Queue               `toml:"queue"`
+	Audio      Audio               `toml:"audio"`
 	Tools      Tools               `toml:"tools"`
 	Skills     Skills              `toml:"skills"`
 	Store      Store               `toml:"store"`
@@ -62,6 +63,13 @@ type Compaction struct {
 	// Reserve and Keep are in tokens; 0 is the default for the model.
 	Reserve int64 `toml:"reserve" min:"0"`
 	Keep    int64 `toml:"keep" min:"0"`
+}
+
+// Audio says how speech is understood.
+type Audio struct {
+	// Transcribe is "provider/model" of a model that turns speech into text;
+	// empty leaves voice messages unread.
+	Transcribe string `toml:"transcribe"`
 }
 
 // Provider is one model vendor or server.

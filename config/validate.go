@@ -38,6 +38,9 @@ func (c *checker) checkAgent() {
 	for i, ref := range a.Fallbacks {
 		c.checkModel([]string{"agent", "fallbacks", fmt.Sprint(i)}, ref)
 	}
+	if c.cfg.Audio.Transcribe != "" {
+		c.checkModel([]string{"audio", "transcribe"}, c.cfg.Audio.Transcribe)
+	}
 	for i, ref := range a.Models {
 		c.checkModel([]string{"agent", "models", fmt.Sprint(i)}, ref)
 	}

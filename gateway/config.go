@@ -29,6 +29,8 @@ type Config struct {
 	// Toolbox gives the tools of a run; nil means none. If it is a [Judge], it
 	// also says which calls a person must approve.
 	Toolbox Toolbox
+	// Transcriber turns voice messages into text; nil leaves them unread.
+	Transcriber Transcriber
 	// Compactor shortens a transcript that no longer fits the model's window;
 	// nil has the conversation's model write a summary.
 	Compactor  Compactor

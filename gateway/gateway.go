@@ -32,6 +32,7 @@ type Gateway struct {
 	told      told
 	abandoned abandoned
 	rules     *rules
+	media     media
 	schemas   agentcore.Schemas
 	ran       atomic.Bool
 }
@@ -43,6 +44,7 @@ func New(cfg Config) (*Gateway, error) {
 		return nil, err
 	}
 	g := &Gateway{cfg: cfg, log: cfg.Logger, hosts: map[string]*host{}, cache: cache{limit: cfg.CacheBytes}, rules: newRules(cfg.Store, cfg.Logger)}
+	g.media.blobs, g.media.log = cfg.Store.Blobs(), cfg.Logger
 	g.dispatch = newDispatcher(cfg.MaxRuns, g.hold)
 	for _, ch := range cfg.Channels {
 		h := &host{g: g, channel: ch, log: g.log.With("channel", ch.Name()), pacer: reply.NewPacer()}

@@ -23,26 +23,27 @@ var unmark = strings.NewReplacer(markOpen, "[", markClose, "]")
 // message is what the model is shown of the record.
 func (r *inbound) message() *agentcore.Message {
 	var b strings.Builder
+	var blocks []agentcore.Block
 	r.context(&b)
 	switch {
 	case r.Kind == kindDropped:
 		b.WriteString(r.Text)
 	case r.changed && r.Kind == kindDelete:
 		r.mark(&b, "deleted an earlier message; do not act on it")
-		r.body(&b)
+		blocks = r.body(&b)
 	case r.changed:
 		r.mark(&b, "changed an earlier message; it now reads")
-		r.body(&b)
+		blocks = r.body(&b)
 	default:
 		if !r.Target.Direct {
 			r.mark(&b, "")
 		}
-		r.body(&b)
+		blocks = r.body(&b)
 	}
 	return &agentcore.Message{
 		ID:      r.ID,
 		Role:    agentcore.RoleUser,
-		Content: []agentcore.Block{agentcore.Text{Text: strings.TrimSuffix(b.String(), "\n")}},
+		Content: append([]agentcore.Block{agentcore.Text{Text: strings.TrimSuffix(b.String(), "\n")}}, blocks...),
 		Time:    r.At,
 	}
 }
@@ -77,7 +78,8 @@ func (r *inbound) context(b *strings.Builder) {
 	b.WriteString(markOpen + "end of the background; the message to you follows" + markClose + "\n")
 }
 
-func (r *inbound) body(b *strings.Builder) {
+// body writes the text and returns what is no text.
+func (r *inbound) body(b *strings.Builder) []agentcore.Block {
 	if r.Quote != "" {
 		b.WriteString(markOpen + "in reply to" + markClose + "\n")
 		for line := range strings.Lines(unmark.Replace(clip(r.Quote, 2000))) {
@@ -86,9 +88,13 @@ func (r *inbound) body(b *strings.Builder) {
 		b.WriteString("\n")
 	}
 	b.WriteString(unmark.Replace(r.Text))
-	for _, a := range r.Attachments {
-		fmt.Fprintf(b, "\n%sattached: %s; its content is not available to you%s", markOpen, describeAttachment(a), markClose)
+	var blocks []agentcore.Block
+	for i := range r.Attachments {
+		if block := r.attached(b, i); block != nil {
+			blocks = append(blocks, block)
+		}
 	}
+	return blocks
 }
 
 func describeAttachment(a channels.Attachment) string {

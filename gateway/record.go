@@ -48,6 +48,8 @@ type inbound struct {
 	changed bool
 	// position in the transcript.
 	position int64
+	// files is what became of Attachments; nil while nobody has read them.
+	files []file
 }
 
 // recordKind tells inbound records apart; the zero value is a message.
@@ -110,6 +112,8 @@ type note struct {
 	Text string   `json:"text,omitempty"` // as it was told, Markdown
 	// Final covers every message before it that had no answer yet.
 	Final bool `json:"final,omitempty"`
+	// Files is what became of one message's attachments.
+	Files []file `json:"files,omitempty"`
 }
 
 type noteKind string
@@ -118,6 +122,7 @@ const (
 	noteStopped noteKind = "stopped"
 	noteFailed  noteKind = "failed"
 	noteEnded   noteKind = "ended"   // a run that ended without a closing text
+	noteFiles   noteKind = "files"   // what was attached to a message
 	noteResumed noteKind = "resumed" // an answer broke off; the next one goes on
 )
 

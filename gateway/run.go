@@ -149,6 +149,9 @@ func (t *tenure) answer() error {
 // returns why that failed, if it did.
 func (r *run) loop() error {
 	for {
+		if err := r.readFiles(); err != nil {
+			return err
+		}
 		if _, err := r.makeRoom(r.ctx); err != nil {
 			return err
 		}
@@ -197,11 +200,14 @@ func (r *run) systemPrompt() string {
 }
 
 // transform is what one request makes of the transcript.
-func (r *run) transform(_ context.Context, messages []*agentcore.Message) ([]*agentcore.Message, error) {
+func (r *run) transform(ctx context.Context, messages []*agentcore.Message) ([]*agentcore.Message, error) {
 	if r.pruned {
 		messages = compact.Prune(messages, prunedResult)
 	}
-	return messages, nil
+	if !r.t.tr.media {
+		return messages, nil
+	}
+	return r.t.g.media.show(ctx, messages)
 }
 
 // model answers in the session.

@@ -66,8 +66,14 @@ func (r *run) drainUpTo(before int64) ([]*agentcore.Message, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := r.readFiles(); err != nil {
+		return nil, err
+	}
 	loud := false
 	for _, d := range drained {
+		if d.record.files != nil {
+			d.message = d.record.message()
+		}
 		r.kept = append(r.kept, d.message)
 		r.out.entered(d.record)
 		if !d.record.quiet() {
@@ -103,11 +109,16 @@ func (r *run) preview() ([]*agentcore.Message, error) {
 	}
 	chosen, _ := r.choose(w.Messages)
 	var messages []*agentcore.Message
+	before := int64(0)
 	for _, q := range chosen {
 		rec, err := decodeInbound(q.Data)
 		if err != nil {
 			return nil, err
 		}
+		if len(rec.Attachments) > 0 {
+			break // what is attached is read when the calls are done
+		}
+		before = q.Position + 1
 		rec.changed = q.Quiet
 		if rec.quiet() && !r.who.answers(rec.Key) {
 			continue
@@ -115,7 +126,7 @@ func (r *run) preview() ([]*agentcore.Message, error) {
 		messages = append(messages, rec.message())
 	}
 	if len(messages) > 0 {
-		r.peeked = chosen[len(chosen)-1].Position + 1
+		r.peeked = before
 	}
 	return messages, nil
 }

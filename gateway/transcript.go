@@ -36,6 +36,8 @@ type transcript struct {
 	summaryAt int64
 	// used is what all model calls of the conversation took.
 	used agentcore.Usage
+	// media is set when a message may have images or documents.
+	media bool
 	// noted is the id of the latest note.
 	noted string
 	bytes int64
@@ -164,6 +166,8 @@ func (t *transcript) addNote(e store.Entry, p *payload) {
 		t.pending = nil
 	}
 	switch n.Kind {
+	case noteFiles:
+		t.attach(n.Files)
 	case noteStopped:
 		t.show(systemNote(e.ID, "the user stopped you here; what stands above needs no answer unless it is asked for again"), e.Position)
 	case noteResumed:

@@ -20,6 +20,10 @@ const (
 	FormatGoogle    = "google"
 	FormatMistral   = "mistral"
 	FormatDemo      = "demo"
+
+	// FormatTranscription is no format of a model that answers: it turns speech
+	// into text.
+	FormatTranscription = "openai-transcription"
 )
 
 // DefaultIdleTimeout is how long a stream may be silent, the wait for its first

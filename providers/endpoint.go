@@ -16,8 +16,10 @@ var defaultBase = map[string]string{
 	FormatAnthropic: "https://api.anthropic.com",
 	FormatOpenAI:    "https://api.openai.com",
 	FormatResponses: "https://api.openai.com",
-	FormatGoogle:    "https://generativelanguage.googleapis.com",
-	FormatMistral:   "https://api.mistral.ai",
+
+	FormatTranscription: "https://api.openai.com",
+	FormatGoogle:        "https://generativelanguage.googleapis.com",
+	FormatMistral:       "https://api.mistral.ai",
 }
 
 // endpointPath is what stands after the version, and so tells formats apart in
@@ -26,7 +28,9 @@ var endpointPath = map[string]string{
 	FormatAnthropic: "/messages",
 	FormatOpenAI:    "/chat/completions",
 	FormatResponses: "/responses",
-	FormatMistral:   "/chat/completions",
+
+	FormatTranscription: "/audio/transcriptions",
+	FormatMistral:       "/chat/completions",
 }
 
 // azureVersion is the api-version of Azure's URLs with deployments.

@@ -22,9 +22,13 @@ func newGateway(cfg *config.Config, s store.Store, model agentcore.Model, list [
 	if err != nil {
 		return nil, err
 	}
+	transcriber, err := newTranscriber(cfg, log)
+	if err != nil {
+		return nil, err
+	}
 	choice := &models{cfg: cfg, log: log, made: map[string]agentcore.Model{cfg.Agent.Model: model}}
 	return gateway.New(gateway.Config{
-		Store: s, Channels: list, Model: model, Models: choice.get, ModelRefs: choice.refs(), Toolbox: box,
+		Store: s, Channels: list, Model: model, Models: choice.get, ModelRefs: choice.refs(), Transcriber: transcriber, Toolbox: box,
 		Workspace: gateway.Workspace{Root: cfg.Tools.Workspace, Scope: cfg.Tools.WorkspaceScope},
 		Agent: gateway.Agent{
 			Name: cfg.Agent.Name, SystemPrompt: prompt, Temperature: cfg.Agent.Temperature,

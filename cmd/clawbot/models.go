@@ -1,12 +1,15 @@
 package main
 
 import (
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
 
 	"clawbot/agentcore"
 	"clawbot/config"
+	"clawbot/gateway"
+	"clawbot/providers/openai"
 )
 
 // models makes the models that people may choose for their conversation, each
@@ -49,4 +52,21 @@ func (m *models) get(ref string) (agentcore.Model, error) {
 	}
 	m.made[ref] = model
 	return model, nil
+}
+
+// newTranscriber makes what turns speech into text; nil if that is not
+// configured.
+func newTranscriber(cfg *config.Config, log *slog.Logger) (gateway.Transcriber, error) {
+	if cfg.Audio.Transcribe == "" {
+		return nil, nil
+	}
+	settings, model, err := providerConfig(cfg, cfg.Audio.Transcribe, log)
+	if err != nil {
+		return nil, err
+	}
+	t, err := openai.NewTranscriber(settings, model)
+	if err != nil {
+		return nil, fmt.Errorf("audio.transcribe: %w", err)
+	}
+	return t, nil
 }

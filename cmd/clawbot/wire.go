@@ -167,21 +167,30 @@ func writesCalls(format string) bool {
 }
 
 func newProvider(cfg *config.Config, ref string, log *slog.Logger) (agentcore.Model, error) {
-	name, model, err := config.ModelRef(ref)
+	settings, model, err := providerConfig(cfg, ref, log)
 	if err != nil {
 		return nil, err
 	}
-	p := cfg.Providers[name]
-	build, ok := formats()[p.Format]
+	build, ok := formats()[settings.Format]
 	if !ok {
-		return nil, fmt.Errorf("providers.%s.format: this version of clawbot doesn't speak %q", name, p.Format)
+		return nil, fmt.Errorf("providers.%s.format: this version of clawbot doesn't speak %q", settings.Name, settings.Format)
 	}
+	return build(settings, model)
+}
+
+// providerConfig is the provider of a "provider/model", and the model.
+func providerConfig(cfg *config.Config, ref string, log *slog.Logger) (settings providers.Config, model string, err error) {
+	name, model, err := config.ModelRef(ref)
+	if err != nil {
+		return settings, "", err
+	}
+	p := cfg.Providers[name]
 	headers := make(map[string]string, len(p.Headers))
 	for k, v := range p.Headers {
 		headers[k] = v.Reveal()
 	}
-	return build(providers.Config{
+	return providers.Config{
 		Name: name, Format: p.Format, BaseURL: p.BaseURL, APIKeys: p.APIKey.Reveal(), Proxy: p.Proxy,
 		Headers: headers, Compat: p.Compat, Models: p.Models, IdleTimeout: p.IdleTimeout, Logger: log,
-	}, model)
+	}, model, nil
 }
