@@ -14,6 +14,8 @@ import (
 
 const (
 	beginTimeout = 30 * time.Second
+	// lookFor bounds the search for another application's keys.
+	lookFor = 10 * time.Second
 	// oldest is the first version with all that the scripts need.
 	oldest = 7
 )
@@ -81,7 +83,7 @@ func (s *Store) greet(ctx context.Context) error {
 // tryRights makes every kind of call once.
 func (s *Store) tryRights(ctx context.Context) error {
 	var reply any
-	err := s.retry(ctx, s.patience, func() (err error) {
+	err := s.retry(ctx, func() (err error) {
 		reply, err = s.ask(ctx, s.scripts.probe, s.keys.probe(), []any{s.keys.channel("probe")})
 		return err
 	})
@@ -124,7 +126,9 @@ func (s *Store) strangers(ctx context.Context) error {
 	if kind != "none" {
 		found = s.keys.mark()
 	}
-	err = s.eachNode(ctx, func(ctx context.Context, node *goredis.Client) error {
+	looking, cancel := context.WithTimeout(ctx, lookFor)
+	defer cancel()
+	err = s.eachNode(looking, func(ctx context.Context, node *goredis.Client) error {
 		scan := node.Scan(ctx, 0, glob(s.keys.prefix)+":*", 5000).Iterator()
 		for found == "" && scan.Next(ctx) {
 			if !ours.MatchString(scan.Val()) {
@@ -133,6 +137,10 @@ func (s *Store) strangers(ctx context.Context) error {
 		}
 		return scan.Err()
 	})
+	if found == "" && looking.Err() != nil && ctx.Err() == nil {
+		s.log.Warn("redis: it has too many keys to make sure that the prefix is not another application's", "prefix", s.keys.prefix)
+		return nil
+	}
 	if err != nil {
 		return s.explain(err)
 	}

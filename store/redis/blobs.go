@@ -61,7 +61,7 @@ func (s *Store) putChunks(ctx context.Context, where string, r io.Reader, max in
 			return fmt.Errorf("more than %d bytes: %w", max, store.ErrLimit)
 		}
 		if got > 0 || n == 0 {
-			err := s.retry(ctx, s.patience, func() error {
+			err := s.retry(ctx, func() error {
 				_, err := s.client.TxPipelined(ctx, func(p goredis.Pipeliner) error {
 					p.HSet(ctx, where, strconv.FormatInt(n, 10), chunk[:got])
 					p.PExpire(ctx, where, unfinished)
@@ -93,9 +93,9 @@ func (s *Store) nameBlob(ctx context.Context, ref, where string) error {
 		return err
 	}
 	if stays {
-		return s.retry(ctx, s.patience, func() error { return s.client.Del(ctx, where).Err() })
+		return s.retry(ctx, func() error { return s.client.Del(ctx, where).Err() })
 	}
-	if err := s.retry(ctx, s.patience, func() error { return s.client.Set(ctx, name, where, 0).Err() }); err != nil {
+	if err := s.retry(ctx, func() error { return s.client.Set(ctx, name, where, 0).Err() }); err != nil {
 		return err
 	}
 	_, err = s.persist(ctx, where)
@@ -104,7 +104,7 @@ func (s *Store) nameBlob(ctx context.Context, ref, where string) error {
 
 // persist keeps chunks from expiring and reports whether there are any.
 func (s *Store) persist(ctx context.Context, where string) (there bool, err error) {
-	err = s.retry(ctx, s.patience, func() error {
+	err = s.retry(ctx, func() error {
 		if err := s.client.Persist(ctx, where).Err(); err != nil {
 			return err
 		}
@@ -118,7 +118,7 @@ func (s *Store) persist(ctx context.Context, where string) (there bool, err erro
 func (b *blobs) Open(ctx context.Context, ref string) (io.ReadCloser, error) {
 	s := (*Store)(b)
 	r := &blobReader{ctx: ctx, s: s}
-	err := s.retry(ctx, s.patience, func() error {
+	err := s.retry(ctx, func() error {
 		where, err := s.client.Get(ctx, s.keys.reference(ref)).Result()
 		if err != nil && !errors.Is(err, goredis.Nil) {
 			return err
@@ -168,7 +168,7 @@ func (r *blobReader) Read(p []byte) (int, error) {
 // load fetches the next chunk; where none is, the blob has ended. The first is
 // there even of an empty blob.
 func (r *blobReader) load() error {
-	return r.s.retry(r.ctx, r.s.patience, func() error {
+	return r.s.retry(r.ctx, func() error {
 		chunk, err := r.s.client.HGet(r.ctx, r.where, strconv.FormatInt(r.next, 10)).Result()
 		if errors.Is(err, goredis.Nil) {
 			r.where = ""

@@ -30,12 +30,8 @@ func (s *Store) usable(ctx context.Context) error {
 // call runs a script, again and again with the same arguments while answers
 // are lost.
 func (s *Store) call(ctx context.Context, sc *script, keys []string, args ...any) (any, error) {
-	return s.callFor(ctx, s.patience, sc, keys, args...)
-}
-
-func (s *Store) callFor(ctx context.Context, patience time.Duration, sc *script, keys []string, args ...any) (any, error) {
 	var reply any
-	err := s.retry(ctx, patience, func() (err error) {
+	err := s.retry(ctx, func() (err error) {
 		reply, err = s.ask(ctx, sc, keys, args)
 		return err
 	})
@@ -56,12 +52,13 @@ func (s *Store) evaluate(ctx context.Context, sc *script, keys []string, args []
 
 // retry makes a call that may be made twice until it is answered, the error is
 // none that passes, or patience is over.
-func (s *Store) retry(ctx context.Context, patience time.Duration, call func() error) error {
+func (s *Store) retry(ctx context.Context, call func() error) error {
 	began := time.Now()
 	pause := 5 * time.Millisecond
+	var last error
 	for {
 		if err := s.usable(ctx); err != nil {
-			return err
+			return errors.Join(err, last)
 		}
 		err := call()
 		if err == nil {
@@ -73,11 +70,12 @@ func (s *Store) retry(ctx context.Context, patience time.Duration, call func() e
 		if !passing(err) {
 			return s.explain(err)
 		}
-		if time.Since(began)+pause > patience {
+		if time.Since(began)+pause > s.patience {
 			return s.explain(err)
 		}
+		last = s.explain(err)
 		if werr := wait(ctx, pause/2+rand.N(pause)); werr != nil {
-			return errors.Join(werr, s.explain(err))
+			return errors.Join(werr, last)
 		}
 		pause = min(2*pause, 250*time.Millisecond)
 	}

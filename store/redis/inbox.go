@@ -22,7 +22,9 @@ func (s *Store) Accept(ctx context.Context, ev store.Event) (store.Accepted, err
 	if err == nil {
 		quiet := ev.Lane == store.Messages && (ev.Quiet || ev.Op != store.Put)
 		keys := append(s.keys.session(ev.Session), s.keys.seen(ev.Session, ev.ID))
-		reply, err = s.callFor(ctx, min(s.patience, acceptPatience), s.scripts.accept, keys,
+		ctx, cancel := context.WithTimeout(ctx, acceptPatience)
+		defer cancel()
+		reply, err = s.call(ctx, s.scripts.accept, keys,
 			ev.Session, int(ev.Lane), int(ev.Op), quiet, word(ev.ID), word(ev.Key), ev.Data, remember.Milliseconds())
 	}
 	if err != nil {

@@ -29,20 +29,17 @@ func value(key, item string) (store.Value, error) {
 
 func (st *state) Get(ctx context.Context, key string) (v store.Value, err error) {
 	s := (*Store)(st)
-	err = s.retry(ctx, s.patience, func() error {
-		item, err := s.client.HMGet(ctx, s.keys.state()[0], key).Result()
-		if err != nil {
-			return err
-		}
-		if len(item) == 0 || item[0] == nil {
-			v = store.Value{}
-			return nil
-		}
-		v, err = value(key, text(item[0]))
+	var item []any
+	err = s.retry(ctx, func() (err error) {
+		item, err = s.client.HMGet(ctx, s.keys.state()[0], key).Result()
 		return err
 	})
-	if err == nil && v.Version == 0 {
+	switch {
+	case err != nil:
+	case len(item) == 0 || item[0] == nil:
 		err = store.ErrNotFound
+	default:
+		v, err = value(key, text(item[0]))
 	}
 	if err != nil {
 		return store.Value{}, fmt.Errorf("get state %s: %w", key, err)
