@@ -218,9 +218,11 @@ func (g *Gateway) price(ref agentcore.ModelRef) *agentcore.Price {
 func (h *host) listTools(ctx context.Context, in *channels.Inbound, role string) string {
 	var list []*agentcore.Tool
 	if box := h.g.cfg.Toolbox; box != nil {
-		list = box.For(ctx, ToolRequest{
-			Session: in.Target.Conversation, Channel: h.channel.Name(), Target: in.Target, Sender: in.Sender.ID, Role: role,
-		})
+		req := ToolRequest{Session: in.Target.Conversation, Channel: h.channel.Name(), Target: in.Target, Sender: in.Sender.ID, Role: role}
+		if role != RoleOwner {
+			req.Roles = [][]string{in.Sender.Roles}
+		}
+		list = box.For(ctx, req)
 	}
 	if len(list) == 0 {
 		return "I may use no tools for you here."

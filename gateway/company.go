@@ -11,8 +11,14 @@ type company struct {
 	mu      sync.Mutex
 	starter string
 	direct  bool
-	members map[string]string // role by sender
+	members map[string]member // by sender
 	keys    map[string]bool   // of the messages being answered
+}
+
+// member is one of them: the bot's own role for them, and the platform's.
+type member struct {
+	role  string
+	roles []string
 }
 
 func (c *company) add(messages ...*inbound) {
@@ -20,14 +26,17 @@ func (c *company) add(messages ...*inbound) {
 	defer c.mu.Unlock()
 	for _, m := range messages {
 		if c.members == nil {
-			c.members = map[string]string{}
+			c.members = map[string]member{}
 			c.keys = map[string]bool{}
 			c.starter = m.Sender.ID
 			c.direct = m.Target.Direct
 		}
-		if role, ok := c.members[m.Sender.ID]; !ok || role == RoleOwner {
-			c.members[m.Sender.ID] = m.Role
+		// Who has written twice has the lesser role and the later roles.
+		is := member{m.Role, m.Sender.Roles}
+		if was, ok := c.members[m.Sender.ID]; ok && was.role != RoleOwner {
+			is.role = was.role
 		}
+		c.members[m.Sender.ID] = is
 		if m.Key != "" {
 			c.keys[m.Key] = true
 		}
@@ -82,10 +91,25 @@ func (c *company) lowest() (role, sender string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	role, sender = RoleOwner, c.starter
-	for id, r := range c.members {
-		if r != RoleOwner && (role == RoleOwner || id < sender) {
-			role, sender = r, id
+	for id, m := range c.members {
+		if m.role != RoleOwner && (role == RoleOwner || id < sender) {
+			role, sender = m.role, id
 		}
 	}
 	return role, sender
+}
+
+// roles are the platform's roles of everybody who is no owner, each set of them
+// once.
+func (c *company) roles() [][]string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var sets [][]string
+	for _, m := range c.members {
+		if m.role != RoleOwner {
+			sets = append(sets, slices.Compact(slices.Sorted(slices.Values(m.roles))))
+		}
+	}
+	slices.SortFunc(sets, slices.Compare)
+	return slices.CompactFunc(sets, slices.Equal)
 }

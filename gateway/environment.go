@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 
 	"clawbot/agentcore"
@@ -36,6 +37,10 @@ type ToolRequest struct {
 	// Role is theirs: [RoleOwner], a granted role, or [RoleGuest].
 	Sender string
 	Role   string
+	// Roles are the platform's roles ("admin", a role's id) of everybody in the
+	// run who is no owner, each set of them once: the run has the tools that all
+	// of them may have.
+	Roles [][]string
 }
 
 // environment is what the tools of one run work with. Tools are called by
@@ -61,6 +66,7 @@ type environment struct {
 func (g *Gateway) newEnvironment(r *run, last *inbound) *environment {
 	e := &environment{r: r, request: ToolRequest{Session: r.t.session, Channel: last.Channel, Target: last.Target}}
 	e.request.Role, e.request.Sender = r.who.lowest()
+	e.request.Roles = r.who.roles()
 	e.set()
 	e.stale = false
 	return e
@@ -85,10 +91,11 @@ func (e *environment) set() {
 // update brings the tools in line with who is in the run.
 func (e *environment) update() {
 	role, sender := e.r.who.lowest()
-	if role == e.request.Role && sender == e.request.Sender {
+	roles := e.r.who.roles()
+	if role == e.request.Role && sender == e.request.Sender && slices.EqualFunc(roles, e.request.Roles, slices.Equal) {
 		return
 	}
-	e.request.Role, e.request.Sender = role, sender
+	e.request.Role, e.request.Sender, e.request.Roles = role, sender, roles
 	e.set()
 }
 

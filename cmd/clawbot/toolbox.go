@@ -66,12 +66,33 @@ func (b *toolbox) close() { b.builtin.Close() }
 
 // For implements [gateway.Toolbox].
 func (b *toolbox) For(_ context.Context, req gateway.ToolRequest) []*agentcore.Tool {
-	set, err := b.set(audience(req))
+	who := audience(req)
+	own := who.Roles
+	var given []*agentcore.Tool
+	for i, roles := range req.Roles {
+		who.Roles = slices.Concat(own, roles)
+		given = b.shared(given, who, i == 0)
+	}
+	if len(req.Roles) == 0 {
+		given = b.shared(nil, who, true)
+	}
+	return given
+}
+
+// shared is what of the tools an audience may have, too; the first one begins
+// the list.
+func (b *toolbox) shared(given []*agentcore.Tool, who tools.Audience, first bool) []*agentcore.Tool {
+	set, err := b.set(who)
 	if err != nil {
 		b.log.Error("no tools are given: two of them contradict each other", "err", err)
 		return nil
 	}
-	return set.Tools
+	if first {
+		return set.Tools
+	}
+	return slices.DeleteFunc(given, func(t *agentcore.Tool) bool {
+		return !slices.ContainsFunc(set.Tools, func(also *agentcore.Tool) bool { return also.Name == t.Name })
+	})
 }
 
 // set is what an audience gets, and what is hidden from it.
