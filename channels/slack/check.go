@@ -115,6 +115,8 @@ func (c *Channel) remedy(err error) error {
 		return refused(code.Err)
 	case ok && e.Outcome == channels.Rejected:
 		return err
+	case ok:
+		err = e.Err
 	}
 	return fmt.Errorf("slack can't be reached: %w; check the network, channels.slack.api_url and channels.slack.proxy", err)
 }
