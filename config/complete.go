@@ -34,6 +34,7 @@ func (c *checker) complete() {
 	if c.cfg.Origin.File == "" {
 		c.channelsFromEnv()
 	}
+	c.cfg.inherit()
 	c.providers()
 	c.secretsFromEnv(reflect.ValueOf(&c.cfg.Server).Elem(), []string{"server"})
 	for _, ch := range c.channels() {
