@@ -176,6 +176,7 @@ func (h *host) acceptSignal(ctx context.Context, in *channels.Inbound, kind sign
 	if err != nil {
 		return h.acceptFailed(in, err)
 	}
+	h.g.cfg.Observer.Accepted(h.channel.Name(), outcomeOf(acc, AcceptedCommand))
 	h.log.Info("command accepted", "msg", s.ID, "session", in.Target.Conversation, "command", string(kind), "sender", in.Sender.ID, "duplicate", acc.Duplicate)
 	h.g.wake(ctx, acc.Owner, hint{session: in.Target.Conversation, lane: store.Signals})
 	return nil
@@ -210,6 +211,7 @@ func (h *host) accept(ctx context.Context, r *inbound, in *channels.Inbound, op 
 	if err != nil {
 		return acc, h.acceptFailed(in, err)
 	}
+	h.g.cfg.Observer.Accepted(h.channel.Name(), outcomeOf(acc, AcceptedMessage))
 	h.log.Info("message accepted", "msg", r.ID, "session", r.Target.Conversation, "sender", r.Sender.ID,
 		"kind", string(r.Kind), "bytes", len(r.Text), "waiting", acc.Waiting, "duplicate", acc.Duplicate)
 	if !acc.Duplicate && op == store.Put {
@@ -225,11 +227,20 @@ func (h *host) acceptFailed(in *channels.Inbound, err error) error {
 		h.log.Warn("skipped an event that the store refuses", "event", in.EventID, "err", err)
 		return nil
 	}
+	h.g.cfg.Observer.Accepted(h.channel.Name(), AcceptedFailed)
 	return fmt.Errorf("accept %s: %w", in.EventID, err)
+}
+
+func outcomeOf(acc store.Accepted, what Acceptance) Acceptance {
+	if acc.Duplicate {
+		return AcceptedDuplicate
+	}
+	return what
 }
 
 // refuse tells the sender why, once.
 func (h *host) refuse(ctx context.Context, in *channels.Inbound, reason string) {
+	h.g.cfg.Observer.Accepted(h.channel.Name(), AcceptedRefused)
 	if in.Kind != channels.Message || !h.g.told.first(h.channel.Name()+"\x00"+in.Target.Chat+"\x00"+in.Sender.ID+"\x00"+reason) {
 		return
 	}

@@ -56,10 +56,9 @@ type Config struct {
 	LeaseTTL time.Duration
 	// CacheBytes bounds the decoded transcripts kept in memory; 0 means 32 MB.
 	CacheBytes int64
-	// Observe sees every event of every run, on the run's goroutine and before
-	// the loop goes on; it must be quick.
-	Observe func(session string, ev agentcore.Event)
-	Logger  *slog.Logger // default: discard
+	// Observer is told what the gateway does; nil tells nobody.
+	Observer Observer
+	Logger   *slog.Logger // default: discard
 }
 
 // Agent is who the bot is: the table [agent].
@@ -140,6 +139,9 @@ func (c Config) withDefaults() (Config, error) {
 	c.Owner = cmp.Or(c.Owner, newID())
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Observer == nil {
+		c.Observer = blind{}
 	}
 	if c.Compactor == nil {
 		c.Compactor = summarizer{&c}

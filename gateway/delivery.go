@@ -26,6 +26,9 @@ type delivery struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	log    logger
+	// report tells an observer what the reply asked of the platform.
+	report  func()
+	givenUp bool
 
 	// shown is the text of the open message as far as it was streamed; index
 	// is the block it came from.
@@ -70,6 +73,7 @@ func (g *Gateway) deliver(t *tenure, h *host, to channels.Target, run string, st
 	}
 	cfg.State.Run = run
 	d.reply = reply.New(cfg)
+	d.report = func() { g.cfg.Observer.Delivered(h.channel.Name(), d.reply.Stats(), d.givenUp) }
 	d.done = make(chan struct{})
 	go func() {
 		defer close(d.done)
@@ -298,6 +302,7 @@ func (d *delivery) finish(end runEnd) error {
 	if err == nil || d.ctx.Err() != nil {
 		return nil
 	}
+	d.givenUp = true
 	d.log.Warn("the reply was given up", "err", err)
 	if d.journal.done.Load() {
 		return nil
@@ -318,6 +323,7 @@ func (d *delivery) close() {
 	d.cancel()
 	if d.done != nil {
 		<-d.done
+		d.report()
 	}
 	if d.live != nil {
 		d.live.close()

@@ -69,6 +69,7 @@ func (d *dispatcher) wake(h hint) bool {
 		first.after = max(first.after, h.after)
 		d.inLine[h.session] = first
 	} else {
+		h.since = time.Now()
 		d.inLine[h.session] = h
 		d.line = append(d.line, h.session)
 	}
@@ -111,7 +112,7 @@ func (d *dispatcher) finish(t *tenure, again bool) {
 	}
 	if poked := t.poked(); d.open && (poked || again) {
 		if _, ok := d.inLine[t.session]; !ok {
-			d.inLine[t.session] = hint{session: t.session, look: true}
+			d.inLine[t.session] = hint{session: t.session, look: true, since: time.Now()}
 			d.line = append(d.line, t.session)
 		}
 	}
@@ -259,6 +260,9 @@ func (g *Gateway) sweep(ctx context.Context, log *slog.Logger) {
 			log.Error("the store can't be asked what is due; nothing is lost, but nothing is taken up either", "err", err)
 		}
 		failing = err != nil
+		if !failing {
+			g.due.see(due)
+		}
 		for _, session := range due {
 			g.dispatch.wake(hint{session: session, look: true})
 		}
@@ -266,6 +270,17 @@ func (g *Gateway) sweep(ctx context.Context, log *slog.Logger) {
 			return
 		}
 	}
+}
+
+// load tells how much there is to do.
+func (d *dispatcher) load() Load {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	l := Load{Active: len(d.active), Running: d.running, InLine: len(d.line)}
+	if len(d.line) > 0 {
+		l.LineAge = time.Since(d.inLine[d.line[0]].since)
+	}
+	return l
 }
 
 // busy reports whether anything is worked on or waits for a slot here.

@@ -3,6 +3,7 @@ package gateway
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"clawbot/store"
 )
@@ -22,6 +23,8 @@ type hint struct {
 	look bool
 	// forget is set when the session was deleted.
 	forget bool
+	// since is when the session joined the line here.
+	since time.Time
 }
 
 // wakeAny reaches every process: the session has no owner.

@@ -50,6 +50,12 @@ type run struct {
 	compacted, spared, pruned bool
 	turns                     int
 	usage                     agentcore.Usage
+
+	watch   RunObserver
+	streams bool // the event before was a delta, too
+	// failure is set when the person was told of one, of that class.
+	failure bool
+	class   agentcore.ErrorClass
 }
 
 // newRun prepares an answer to what is pending.
@@ -117,7 +123,7 @@ func (r *run) shows() bool {
 }
 
 // answer runs the loop until nothing is pending.
-func (t *tenure) answer() error {
+func (t *tenure) answer() (err error) {
 	if n := len(t.tr.messages); n > 0 && t.tr.messages[n-1].Role == agentcore.RoleAssistant {
 		if err := t.note("", newID(), note{Kind: noteResumed}); err != nil {
 			return err
@@ -136,6 +142,8 @@ func (t *tenure) answer() error {
 	r.out = t.g.newDelivery(r, t.resume.state)
 	defer r.out.close()
 	defer r.stop(nil)
+	r.watch = t.g.cfg.Observer.Run(t.session, r.host.channel.Name())
+	defer func() { r.watch.End(r.outcome(err), r.class) }()
 	r.out.begin(t.resume.said, t.tr.pending)
 	t.resume = resumption{}
 	r.log.Info("run started", "messages", len(t.tr.pending), "role", r.env.roleName())
@@ -227,8 +235,9 @@ func (r *run) follow(l *agentcore.Loop) error {
 		if r.state.Load() == asksAgain {
 			return errGather
 		}
-		if r.t.g.cfg.Observe != nil {
-			r.t.g.cfg.Observe(r.t.session, ev)
+		if ev.Type != agentcore.MessageUpdate || !r.streams {
+			r.streams = ev.Type == agentcore.MessageUpdate
+			r.watch.Event(ev)
 		}
 		if err := r.handle(&ev); err != nil {
 			return err
@@ -419,8 +428,26 @@ func (r *run) conclude(failed error) error {
 	return nil
 }
 
+// outcome says how the run ended that conclude left with err.
+func (r *run) outcome(err error) RunOutcome {
+	switch cause := r.cause(); {
+	case errors.Is(cause, errHandOff):
+		return RunHandedOff
+	case err != nil:
+		return RunLost
+	case errors.Is(cause, errStopped):
+		return RunStopped
+	case errors.Is(cause, errInterrupt):
+		return RunInterrupted
+	case r.failure:
+		return RunFailed
+	}
+	return RunAnswered
+}
+
 // failed tells the person why there is no answer, and the operator what to do.
 func (r *run) failed(e *agentcore.Error) (text string, err error) {
+	r.failure, r.class = true, e.Class
 	level := slog.LevelError
 	if e.Class == agentcore.ErrLimit || e.Class == agentcore.ErrRefused || e.Class == agentcore.ErrEmpty {
 		level = slog.LevelWarn // nothing that an operator could mend

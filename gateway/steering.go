@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"clawbot/agentcore"
 	"clawbot/store"
@@ -252,6 +253,7 @@ func (t *tenure) drain(max int, before int64) ([]drained, error) {
 		t.tr.bytes += int64(len(e.Data)) + entryCost
 		out = append(out, drained{rec, m})
 		t.took(e.Inbox)
+		t.g.cfg.Observer.Waited(rec.Channel, time.Since(e.At))
 		t.log.Debug("message drained", "msg", rec.ID, "position", e.Position)
 	}
 	return out, nil

@@ -14,6 +14,5 @@ func absent() []config.Absent {
 		{Key: "budget.run_tokens", Message: budget, Refuse: true},
 		{Key: "tools.plugins", Message: later},
 		{Key: "skills.dirs", Message: later},
-		{Key: "server.metrics_listen", Message: "this version has no metrics"},
 	}
 }

@@ -84,7 +84,7 @@ func chat(ctx context.Context, io streams, loader *config.Loader, term terminal.
 	if err := makeWorkspace(cfg.Tools.Workspace); err != nil {
 		return err
 	}
-	model, err := newModel(cfg, log)
+	model, err := newModel(cfg, nil, log)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func chat(ctx context.Context, io streams, loader *config.Loader, term terminal.
 	}
 	defer box.close()
 	g, err := newGateway(cfg, onlySessions{s, func(session string) bool { return session == channel.Conversation() }},
-		model, []channels.Channel{channel}, box, log)
+		model, []channels.Channel{channel}, box, nil, log)
 	if err != nil {
 		return err
 	}

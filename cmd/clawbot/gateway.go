@@ -13,11 +13,12 @@ import (
 	"clawbot/channels/web"
 	"clawbot/config"
 	"clawbot/gateway"
+	"clawbot/internal/metrics"
 	"clawbot/store"
 )
 
 // newGateway makes the bot's heart of the configuration and its parts.
-func newGateway(cfg *config.Config, s store.Store, model agentcore.Model, list []channels.Channel, box *toolbox, log *slog.Logger) (*gateway.Gateway, error) {
+func newGateway(cfg *config.Config, s store.Store, model agentcore.Model, list []channels.Channel, box *toolbox, counts *metrics.Metrics, log *slog.Logger) (*gateway.Gateway, error) {
 	prompt, err := systemPrompt(&cfg.Agent)
 	if err != nil {
 		return nil, err
@@ -26,7 +27,11 @@ func newGateway(cfg *config.Config, s store.Store, model agentcore.Model, list [
 	if err != nil {
 		return nil, err
 	}
-	choice := &models{cfg: cfg, log: log, made: map[string]agentcore.Model{cfg.Agent.Model: model}}
+	choice := &models{cfg: cfg, counts: counts, log: log, made: map[string]agentcore.Model{cfg.Agent.Model: model}}
+	var observer gateway.Observer
+	if counts != nil {
+		observer = counts
+	}
 	return gateway.New(gateway.Config{
 		Store: s, Channels: list, Model: model, Models: choice.get, ModelRefs: choice.refs(), Transcriber: transcriber, Toolbox: box,
 		Workspace: gateway.Workspace{Root: cfg.Tools.Workspace, Scope: cfg.Tools.WorkspaceScope},
@@ -47,6 +52,7 @@ func newGateway(cfg *config.Config, s store.Store, model agentcore.Model, list [
 		MaxRuns:  cfg.Server.MaxRuns,
 		Drain:    orNone(cfg.Server.Drain),
 		LeaseTTL: cfg.Store.LeaseTTL,
+		Observer: observer,
 		Logger:   log,
 	})
 }

@@ -9,14 +9,16 @@ import (
 	"clawbot/agentcore"
 	"clawbot/config"
 	"clawbot/gateway"
+	"clawbot/internal/metrics"
 	"clawbot/providers/openai"
 )
 
 // models makes the models that people may choose for their conversation, each
 // once: the chosen one first, and the others as its stand-ins.
 type models struct {
-	cfg *config.Config
-	log *slog.Logger
+	cfg    *config.Config
+	counts *metrics.Metrics
+	log    *slog.Logger
 
 	mu   sync.Mutex
 	made map[string]agentcore.Model
@@ -43,7 +45,7 @@ func (m *models) get(ref string) (agentcore.Model, error) {
 	cfg.Agent.Model = ref
 	cfg.Agent.Fallbacks = slices.DeleteFunc(
 		slices.Concat([]string{m.cfg.Agent.Model}, m.cfg.Agent.Fallbacks), func(other string) bool { return other == ref || other == "" })
-	model, err := newModel(&cfg, m.log)
+	model, err := newModel(&cfg, m.counts, m.log)
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	"clawbot/channels/web"
 	"clawbot/config"
 	"clawbot/gateway"
+	"clawbot/internal/metrics"
 	"clawbot/internal/version"
 	"clawbot/server"
 	"clawbot/store"
@@ -50,6 +51,7 @@ type bot struct {
 	box     *toolbox
 	gateway *gateway.Gateway
 	server  *server.Server
+	metrics *metrics.Metrics
 	// found says how the model was chosen, where none is configured.
 	found config.Detected
 }
@@ -61,6 +63,7 @@ func run(ctx context.Context, io streams, loader *config.Loader) error {
 	}
 	printWarnings(io, cfg)
 	b := &bot{cfg: cfg, log: newLogger(io.err, cfg, slog.LevelDebug)}
+	b.metrics = metrics.New(metrics.Config{Logger: b.log})
 	limitMemory(b.log)
 	b.found = cfg.Detect(ctx)
 	if err := b.open(ctx); err != nil {
@@ -79,7 +82,7 @@ func (b *bot) open(ctx context.Context) (err error) {
 	if err = makeWorkspace(b.cfg.Tools.Workspace); err != nil {
 		return err
 	}
-	if b.model, err = newModel(b.cfg, b.log); err != nil {
+	if b.model, err = newModel(b.cfg, b.metrics, b.log); err != nil {
 		return err
 	}
 	if b.store, err = drivers()[b.cfg.Store.Driver](ctx, b.cfg.Store, b.log); err != nil {
@@ -100,9 +103,10 @@ func (b *bot) open(ctx context.Context) (err error) {
 	if b.box, err = newToolbox(b.cfg, b.log); err != nil {
 		return err
 	}
-	if b.gateway, err = newGateway(b.cfg, onlySessions{b.store, notOfTerminal}, b.model, list, b.box, b.log); err != nil {
+	if b.gateway, err = newGateway(b.cfg, onlySessions{b.store, notOfTerminal}, b.model, list, b.box, b.metrics, b.log); err != nil {
 		return err
 	}
+	b.metrics.Watch(b.gateway)
 	b.server, err = b.newServer(ctx, list)
 	return err
 }
@@ -146,7 +150,7 @@ func providerOf(ref string) string {
 func (b *bot) newServer(ctx context.Context, list []channels.Channel) (*server.Server, error) {
 	cfg := server.Config{
 		Listen: b.cfg.Server.Listen, MetricsListen: b.cfg.Server.MetricsListen, Tokens: b.cfg.Server.Token.Reveal(),
-		Name: b.cfg.Agent.Name, Logger: b.log,
+		Name: b.cfg.Agent.Name, Logger: b.log, Metrics: b.metrics.Handler(),
 		Checks: []server.Check{
 			{Name: "store", Check: b.store.Check},
 			{Name: "channels", Check: b.channelsCheck},

@@ -14,6 +14,7 @@ import (
 	"clawbot/channels"
 	"clawbot/channels/telegram"
 	"clawbot/config"
+	"clawbot/internal/metrics"
 	"clawbot/providers"
 	"clawbot/providers/anthropic"
 	"clawbot/providers/demo"
@@ -138,14 +139,16 @@ func telegramAccounts(cfg *config.Channels) (names []string, configured bool) {
 //
 // Whatever counts or mends single attempts belongs between failover and
 // provider, in [attempt].
-func newModel(cfg *config.Config, log *slog.Logger) (agentcore.Model, error) {
+//
+// Every attempt is counted, if counts is not nil.
+func newModel(cfg *config.Config, counts *metrics.Metrics, log *slog.Logger) (agentcore.Model, error) {
 	var models []agentcore.Model
 	for _, ref := range append([]string{cfg.Agent.Model}, cfg.Agent.Fallbacks...) {
 		provider, err := newProvider(cfg, ref, log)
 		if err != nil {
 			return nil, err
 		}
-		models = append(models, attempt(provider, cfg, log))
+		models = append(models, attempt(counts.Model(provider), cfg, log))
 	}
 	return providers.Failover(models, providers.FailoverConfig{Logger: log}), nil
 }
