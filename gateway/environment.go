@@ -22,6 +22,12 @@ type Toolbox interface {
 	For(ctx context.Context, req ToolRequest) []*agentcore.Tool
 }
 
+// Resolver is a [Toolbox] with tools that it does not declare. Resolve returns
+// the one that a call names, nil if there is none for whom it is wanted.
+type Resolver interface {
+	Resolve(ctx context.Context, req ToolRequest, name string) *agentcore.Tool
+}
+
 // Teller is a [Toolbox] that can say in one line what a call is about: the
 // argument worth showing to people. Empty is nothing worth showing.
 type Teller interface {
@@ -81,11 +87,32 @@ func (e *environment) set() {
 		return
 	}
 	for _, t := range box.For(e.r.t.ctx, e.request) {
-		e.allowed[t.Name] = t
-		wrapped := *t
-		wrapped.Execute = e.execute(t.Name)
-		e.list = append(e.list, &wrapped)
+		e.add(t)
 	}
+}
+
+func (e *environment) add(t *agentcore.Tool) *agentcore.Tool {
+	e.allowed[t.Name] = t
+	wrapped := *t
+	wrapped.Execute = e.execute(t.Name)
+	e.list = append(e.list, &wrapped)
+	return &wrapped
+}
+
+// resolve finds a tool that was not declared. It has the rights of the present
+// company, and is taken away with them.
+func (e *environment) resolve(ctx context.Context, name string) (*agentcore.Tool, error) {
+	resolver, ok := e.r.t.g.cfg.Toolbox.(Resolver)
+	if !ok {
+		return nil, nil
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.update()
+	if t := resolver.Resolve(ctx, e.request, name); t != nil && t.Name == name {
+		return e.add(t), nil
+	}
+	return nil, nil
 }
 
 // update brings the tools in line with who is in the run.
