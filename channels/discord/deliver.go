@@ -40,6 +40,7 @@ func (c *connection) dispatch(ctx context.Context, p *payload) error {
 		})
 	}
 	if p.Type == "READY" {
+		c.keep(ctx, state) // at once: a process that is killed now has a session to go on with
 		c.catchUpTalks(ctx)
 	}
 	return nil
