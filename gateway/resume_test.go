@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -40,6 +41,33 @@ func TestAFinalIsDeliveredAlthoughItsRunWentOnAndDiedBeforeItWasShown(t *testing
 		time.Sleep(20 * time.Second)
 		settled(t, b2)
 		want(t, "posts", w.chat.texts(), []string{"This is the answer to one", "This is the answer to two"})
+		valid(t, w.store, sess)
+	})
+}
+
+func TestAResetThatWasWrittenIsNotWrittenAgain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p1 := &process{dieOn: "compact", after: true}
+		w := newWorld(t, &script{otherwise: echo})
+		_, conn := w.spawn(p1)
+		for i, text := range []string{"one", "/new"} {
+			if err := conn.accept(direct(sess, fmt.Sprint(i), text)); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(5 * time.Second)
+		}
+		if !p1.isDead() {
+			t.Fatal("the first process is alive")
+		}
+		b2, conn2 := w.spawn(&process{})
+		time.Sleep(20 * time.Second)
+		if err := conn2.accept(direct(sess, "3", "two")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second)
+		settled(t, b2)
+		want(t, "transcript", outline(t, w.store, sess), []string{"u one", "a re: one", "s", "u two", "a re: two"})
+		want(t, "posts", w.chat.texts(), []string{"re: one", resetText, "re: two"})
 		valid(t, w.store, sess)
 	})
 }

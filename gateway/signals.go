@@ -125,14 +125,23 @@ func (t *tenure) reset(sig *signal) error {
 	}
 	at := t.tr.tail
 	summary := store.Entry{Kind: store.KindSummary, ID: "reset-" + sig.ID, Data: data}
+	if t.tr.summaryAt >= 0 {
+		live, err := t.lease.Load(t.ctx, t.tr.summaryAt)
+		if err != nil {
+			return t.failed(err)
+		}
+		if live.Entries[0].ID == summary.ID {
+			return nil // written by the tenure before
+		}
+	}
 	if err := t.lease.Compact(t.ctx, at, summary, at); err != nil {
 		return t.failed(err)
 	}
-	entries, err := t.lease.Load(t.ctx, 0)
+	live, err := t.lease.Load(t.ctx, at)
 	if err != nil {
 		return t.failed(err)
 	}
-	return t.tr.load(entries)
+	return t.tr.load(live)
 }
 
 // confirm says what the signal did: as the end of the reply it stopped, or as

@@ -152,9 +152,13 @@ func (c *Channel) keepMoved(ctx context.Context, host channels.Host) error {
 
 // watchMoved learns of migrations from the state and from other replicas.
 func (c *Channel) watchMoved(ctx context.Context, host channels.Host) (stop func(), err error) {
-	data, err := host.Get(ctx, movedKey)
+	var data []byte
+	err = c.insist(ctx, "read the moved chats", func() (err error) {
+		data, err = host.Get(ctx, movedKey)
+		return err
+	})
 	if err != nil {
-		return nil, fmt.Errorf("telegram: read the moved chats: %w", err)
+		return nil, err
 	}
 	if err := c.moved.decode(data); err != nil {
 		c.log.Warn("the list of moved chats is damaged and is begun anew", "error", err)
