@@ -122,9 +122,17 @@ type Permission struct {
 
 // MCP is a Model Context Protocol server: a command or a URL.
 type MCP struct {
-	Command []string `toml:"command"`
-	URL     string   `toml:"url" rule:"url:http,https"`
-	Defer   bool     `toml:"defer"`
+	Command []string                 `toml:"command"`
+	Env     map[string]redact.Secret `toml:"env" rule:"header"`
+	URL     string                   `toml:"url" rule:"url:http,https"`
+	Headers map[string]redact.Secret `toml:"headers" rule:"header"`
+	// Parallel lets its tools run beside others; Idempotent lists those that may
+	// be repeated after a crash.
+	Parallel   bool          `toml:"parallel"`
+	Idempotent []string      `toml:"idempotent"`
+	Timeout    time.Duration `toml:"timeout" min:"0s"`
+	// Defer declares none of its tools: they are found with find_tools.
+	Defer bool `toml:"defer"`
 }
 
 // Plugins says where plugins are found.

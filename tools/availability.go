@@ -66,6 +66,7 @@ const (
 	ReasonNotEnabled      Reason = "not-enabled"
 	ReasonDenied          Reason = "denied"
 	ReasonRole            Reason = "role"
+	ReasonDown            Reason = "server-down"
 )
 
 // Diagnostic is one reason with a sentence for people.

@@ -104,6 +104,8 @@ func chat(ctx context.Context, io streams, loader *config.Loader, term terminal.
 		return err
 	}
 	defer box.close()
+	stopServers := box.start(ctx)
+	defer stopServers()
 	g, err := newGateway(cfg, onlySessions{s, func(session string) bool { return session == channel.Conversation() }},
 		model, []channels.Channel{channel}, box, nil, log)
 	if err != nil {

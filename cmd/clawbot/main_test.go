@@ -12,6 +12,10 @@ import (
 
 func TestMain(m *testing.M) {
 	sandbox.Main()
+	if os.Getenv("CLAWBOT_TEST_MCP") != "" {
+		mcpServer()
+		return
+	}
 	testscript.Main(m, map[string]func(){"clawbot": main})
 }
 

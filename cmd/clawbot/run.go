@@ -210,6 +210,7 @@ func (b *bot) serve(ctx context.Context) error {
 		defer fail()
 		return b.server.Run(serving)
 	})
+	group.Go(func() error { return b.box.run(serving) })
 	if _, single := b.store.(backuper); single { // its commands can't write beside it
 		group.Go(func() error {
 			serveRequests(running, b.store, b.log)

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 
 	"clawbot/agentcore"
 	"clawbot/config"
@@ -18,6 +19,7 @@ import (
 	"clawbot/tools"
 	"clawbot/tools/builtin"
 	cmdline "clawbot/tools/command"
+	"clawbot/tools/mcp"
 	"clawbot/tools/sandbox"
 )
 
@@ -27,15 +29,19 @@ type toolbox struct {
 	registry    *tools.Registry
 	builtin     *builtin.Tools
 	sandbox     *sandbox.Sandbox
+	servers     map[string]*mcp.Server
+	deferred    map[string]bool // by server: its tools are found, not declared
+	rebuilding  sync.Mutex
 	policy      tools.Policy
 	permissions map[string]config.Permission
 	log         *slog.Logger
 }
 
 var (
-	_ gateway.Toolbox = (*toolbox)(nil)
-	_ gateway.Teller  = (*toolbox)(nil)
-	_ gateway.Judge   = (*toolbox)(nil)
+	_ gateway.Toolbox  = (*toolbox)(nil)
+	_ gateway.Resolver = (*toolbox)(nil)
+	_ gateway.Teller   = (*toolbox)(nil)
+	_ gateway.Judge    = (*toolbox)(nil)
 )
 
 func newToolbox(cfg *config.Config, log *slog.Logger) (*toolbox, error) {
@@ -56,9 +62,10 @@ func newToolbox(cfg *config.Config, log *slog.Logger) (*toolbox, error) {
 		Commands: cmdline.Policy{Mode: run.Mode, Allow: run.Allow, Deny: run.Deny},
 		Network:  run.Network,
 	})
-	if err := b.registry.Rebuild(b.builtin.Source()); err != nil {
-		return nil, fmt.Errorf("build the registry of tools: %w", err)
+	if err := b.addServers(cfg, log); err != nil {
+		return nil, err
 	}
+	b.rebuild()
 	return b, nil
 }
 
@@ -66,6 +73,11 @@ func (b *toolbox) close() { b.builtin.Close() }
 
 // For implements [gateway.Toolbox].
 func (b *toolbox) For(_ context.Context, req gateway.ToolRequest) []*agentcore.Tool {
+	return b.part(b.granted(req))
+}
+
+// granted are the tools that all whom they are wanted for may use.
+func (b *toolbox) granted(req gateway.ToolRequest) []*agentcore.Tool {
 	who := audience(req)
 	own := who.Roles
 	var given []*agentcore.Tool
@@ -103,8 +115,11 @@ func (b *toolbox) set(who tools.Audience) (tools.Set, error) {
 	}
 	var visible []*agentcore.Tool
 	for _, t := range set.Tools {
-		if why := b.closed(t.Name); why != nil {
-			entry, _ := b.registry.Get(t.Name) // it was there a moment ago
+		entry, ok := b.registry.Get(t.Name)
+		if !ok {
+			continue // gone since
+		}
+		if why := b.closed(entry); why != nil {
 			set.Hidden = append(set.Hidden, tools.Hidden{Descriptor: entry.Tool.Descriptor, Diagnostics: []tools.Diagnostic{*why}})
 			continue
 		}
@@ -116,7 +131,11 @@ func (b *toolbox) set(who tools.Audience) (tools.Set, error) {
 }
 
 // closed says why a tool is off for everybody.
-func (b *toolbox) closed(tool string) *tools.Diagnostic {
+func (b *toolbox) closed(entry *tools.Entry) *tools.Diagnostic {
+	tool := entry.Tool.Name
+	if err := b.down(entry); err != nil {
+		return &tools.Diagnostic{Reason: tools.ReasonDown, Message: err.Error()}
+	}
 	if b.permissions[tool].Mode == "deny" {
 		return &tools.Diagnostic{Reason: tools.ReasonDenied, Message: fmt.Sprintf("denied (tools.permissions.%s.mode)", tool)}
 	}

@@ -2,12 +2,14 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +17,7 @@ import (
 	"clawbot/config"
 	"clawbot/gateway"
 	"clawbot/tools"
+	"clawbot/tools/mcp"
 )
 
 func newTools(io streams, loader func() *config.Loader) *cobra.Command {
@@ -31,7 +34,7 @@ func newTools(io streams, loader func() *config.Loader) *cobra.Command {
 		Long: "List the tools as an owner sees them in a direct conversation, with where each comes from, when it asks for\n" +
 			"approval, and why others are hidden. The flags show what somebody else sees.",
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return listTools(io, loader(), who) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return listTools(cmd.Context(), io, loader(), who) },
 	}
 	list.Flags().BoolVar(&who.guest, "guest", false, "as somebody who is no owner")
 	list.Flags().StringVar(&who.role, "role", "", "as somebody with this `ROLE` of [tools.roles]")
@@ -69,7 +72,10 @@ type toolLine struct {
 	Hidden    []string `json:"hidden,omitempty"`
 }
 
-func listTools(io streams, loader *config.Loader, who toolsAudience) error {
+// serverPatience is how long a command waits for the servers of [tools.mcp].
+const serverPatience = 15 * time.Second
+
+func listTools(ctx context.Context, io streams, loader *config.Loader, who toolsAudience) error {
 	cfg, err := loader.Load()
 	if err != nil {
 		return err
@@ -79,6 +85,7 @@ func listTools(io streams, loader *config.Loader, who toolsAudience) error {
 		return err
 	}
 	defer box.close()
+	defer box.start(ctx)()
 	set, err := box.set(audience(who.request()))
 	if err != nil {
 		return err
@@ -88,6 +95,9 @@ func listTools(io streams, loader *config.Loader, who toolsAudience) error {
 		line := box.line(t.Name)
 		line.Visible = true
 		lines = append(lines, line)
+	}
+	for name, server := range box.servers {
+		lines = append(lines, serverLines(name, server)...)
 	}
 	for _, h := range set.Hidden {
 		line := box.line(h.Descriptor.Name)
@@ -107,6 +117,20 @@ func listTools(io streams, loader *config.Loader, who toolsAudience) error {
 		return nil
 	}
 	return printTools(io, lines)
+}
+
+// serverLines are about what a server offers nothing of: itself if it never
+// answered, and the tools that were left out.
+func serverLines(name string, s *mcp.Server) []toolLine {
+	var lines []toolLine
+	source := s.Source()
+	if err := s.Err(); err != nil && len(source.Tools) == 0 {
+		lines = append(lines, toolLine{Name: name + "__*", Source: source.Name, Approval: "-", Hidden: []string{fmt.Sprintf("%s: %v", tools.ReasonDown, err)}})
+	}
+	for _, problem := range s.Problems() {
+		lines = append(lines, toolLine{Name: name + "__?", Source: source.Name, Approval: "-", Hidden: []string{fmt.Sprintf("%s: %s", tools.ReasonUnsupported, problem)}})
+	}
+	return lines
 }
 
 func (b *toolbox) line(name string) toolLine {
