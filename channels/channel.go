@@ -142,6 +142,12 @@ type Inbound struct {
 	// Text with any mention of the bot removed, Unicode kept as it came.
 	Text        string
 	Attachments []Attachment
+	// Group is the same for messages that the platform shows as one, such as the
+	// pictures of an album; empty for one that stands alone.
+	Group string
+	// Unfinished is set for a text that the platform probably cut: the rest
+	// follows in a message of its own.
+	Unfinished bool
 	// Quote is the text of the message that this one replies to.
 	Quote string
 	// Guild is the server or workspace that the room belongs to; empty if the

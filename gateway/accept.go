@@ -29,6 +29,7 @@ func (h *host) Accept(ctx context.Context, in channels.Inbound) error {
 		h.log.Warn("skipped an event that has no usable ids", "event", in.EventID, "err", err)
 		return nil
 	}
+	h.belongs(&in)
 	v, role, reason := g.cfg.judge(h.channel.Name(), &in, g.rules.person(h.channel.Name(), in.Sender.ID))
 	if v == hear {
 		part, err := h.takesPart(ctx, &in)
@@ -101,7 +102,10 @@ func (h *host) acceptMessage(ctx context.Context, in *channels.Inbound, role str
 	if acc.Duplicate && acc.Waiting == 0 {
 		return nil
 	}
-	h.g.wake(ctx, acc.Owner, hint{session: r.Target.Conversation, sender: r.Sender.ID, waiting: acc.Waiting, after: acc.Position + 1})
+	h.g.wake(ctx, acc.Owner, hint{
+		session: r.Target.Conversation, sender: r.Sender.ID, waiting: acc.Waiting, after: acc.Position + 1,
+		rest: restFor(r.Group, r.Unfinished),
+	})
 	return nil
 }
 
@@ -186,7 +190,7 @@ func (h *host) record(in *channels.Inbound, role string) *inbound {
 	r := &inbound{
 		V: recordVersion, ID: newID(), Event: in.EventID, Key: in.MessageID,
 		Channel: h.channel.Name(), Target: in.Target, Sender: in.Sender, Role: role,
-		Text: in.Text, Attachments: in.Attachments, Quote: cleanText(in.Quote), Room: in.RoomName, At: in.At,
+		Text: in.Text, Attachments: in.Attachments, Quote: cleanText(in.Quote), Group: in.Group, Unfinished: in.Unfinished, Room: in.RoomName, At: in.At,
 	}
 	if r.At.IsZero() {
 		r.At = time.Now()

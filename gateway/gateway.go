@@ -30,6 +30,7 @@ type Gateway struct {
 	cache     cache
 	ears      ears
 	told      told
+	albums    told
 	due       dues
 	abandoned abandoned
 	rules     *rules

@@ -19,6 +19,8 @@ type hint struct {
 	after int64
 	// waiting is how many messages the inbox held.
 	waiting int
+	// rest is how long to wait for what belongs to the message.
+	rest time.Duration
 	// look is set when nobody knows what waits: look at both lanes.
 	look bool
 	// forget is set when the session was deleted.
@@ -41,6 +43,8 @@ func (h hint) encode() []byte {
 		lane = "s"
 	case h.look:
 		lane = "l"
+	case h.rest > 0:
+		lane += strconv.FormatInt(h.rest.Milliseconds(), 10)
 	}
 	return []byte(lane + "\x00" + h.session + "\x00" + strconv.Itoa(h.waiting) + "\x00" +
 		strconv.FormatInt(h.after, 10) + "\x00" + h.sender)
@@ -54,6 +58,13 @@ func decodeHint(data []byte) (hint, bool) {
 	waiting, err1 := strconv.Atoi(parts[2])
 	after, err2 := strconv.ParseInt(parts[3], 10, 64)
 	h := hint{session: parts[1], waiting: waiting, after: after, sender: parts[4]}
+	if ms, ok := strings.CutPrefix(parts[0], "m"); ok && ms != "" {
+		n, err := strconv.ParseInt(ms, 10, 32)
+		if err != nil || n < 0 {
+			return hint{}, false
+		}
+		h.rest = min(time.Duration(n)*time.Millisecond, mostRest)
+	}
 	switch parts[0] {
 	case "s":
 		h.lane = store.Signals

@@ -11,6 +11,7 @@ import (
 
 // gather drains what a new run is to answer.
 func (t *tenure) gather(queued int) error {
+	t.awaitRest(t.ctx)
 	cfg := &t.g.cfg.Queue
 	if queued > cfg.Cap {
 		w, err := t.lease.Peek(t.ctx, 0)
@@ -33,7 +34,8 @@ func (t *tenure) gather(queued int) error {
 	return err
 }
 
-// gatherOne drains up to and with the next message that wants an answer.
+// gatherOne drains up to and with the next message that wants an answer, and
+// what belongs to it.
 func (t *tenure) gatherOne() error {
 	for {
 		got, err := t.drain(1, 0)
@@ -42,9 +44,32 @@ func (t *tenure) gatherOne() error {
 		}
 		if !got[0].record.quiet() {
 			t.stillWaiting() // perhaps; the next drain finds out
-			return nil
+			return t.gatherRest(got[0].record)
 		}
 	}
+}
+
+// gatherRest drains what belongs to a message.
+func (t *tenure) gatherRest(last *inbound) error {
+	for last.Group != "" || last.Unfinished {
+		w, err := t.lease.Peek(t.ctx, 0)
+		if err != nil {
+			return t.failed(err)
+		}
+		if len(w.Messages) == 0 {
+			return nil
+		}
+		next, err := decodeInbound(w.Messages[0].Data)
+		if err != nil || w.Messages[0].Quiet || !next.joins(last) {
+			return nil // whoever drains it deals with it
+		}
+		got, err := t.drain(1, 0)
+		if err != nil || len(got) == 0 {
+			return err
+		}
+		last = got[0].record
+	}
+	return nil
 }
 
 // settle waits, in collect mode, until nobody has written for the debounce

@@ -38,6 +38,8 @@ type inbound struct {
 	Text        string                `json:"text,omitempty"`
 	Attachments []channels.Attachment `json:"attachments,omitempty"`
 	Quote       string                `json:"quote,omitempty"`
+	Group       string                `json:"group,omitempty"`
+	Unfinished  bool                  `json:"unfinished,omitempty"`
 	Room        string                `json:"room,omitempty"`
 	Overheard   []overheard           `json:"overheard,omitempty"`
 	At          time.Time             `json:"at"`

@@ -263,6 +263,8 @@ func (r *run) askAgain() (bool, error) {
 	if ended {
 		return false, errGather
 	}
+	r.t.awaitRest(r.ctx)
+	r.t.stillWaiting()
 	_, err := r.take()
 	r.kept = nil // the next loop begins with all there is
 	return err == nil, err

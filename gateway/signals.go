@@ -37,6 +37,7 @@ func (t *tenure) dealWithSignals(r *run) error {
 	t.stop = false
 	t.queued = countLoud(w.Messages)
 	t.waiting = t.waiting || t.queued > 0
+	t.holdFor(w.Messages)
 	return nil
 }
 

@@ -33,6 +33,9 @@ func (r *run) take() ([]*agentcore.Message, error) {
 	if !waiting {
 		return nil, nil
 	}
+	if r.turns > 0 { // before that, gather has waited
+		t.awaitRest(r.ctx)
+	}
 	before := int64(0)
 	if r.mustChoose(queued) {
 		w, err := t.lease.Peek(t.ctx, 0)

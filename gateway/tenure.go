@@ -52,6 +52,7 @@ type tenure struct {
 	ctx    context.Context // ends when the lease can't be trusted
 	lose   context.CancelCauseFunc
 	rouse  chan struct{} // wakes watch; capacity 1
+	more   chan struct{} // wakes who waits for the rest of a message; capacity 1
 	resume resumption    // what an earlier tenure left behind
 	asked  *signal       // wants a summary once nothing else is to be done
 	counts []string      // reservations to give back
@@ -69,7 +70,11 @@ type tenure struct {
 	// waits are the run's waits for a person's decision, decisions what came.
 	waits     map[string]chan *signal
 	decisions map[string]*signal
-	parked    int // waits in which the run has given its place to others
+	// restUntil is until when something that belongs to a message of restBy is
+	// awaited, and restFrom since when.
+	restFrom, restUntil time.Time
+	restBy              string
+	parked              int // waits in which the run has given its place to others
 
 	// knocks has the senders of messages that came during a wait.
 	knocks  chan string
@@ -77,7 +82,7 @@ type tenure struct {
 }
 
 func newTenure(h hint, slot bool) *tenure {
-	t := &tenure{session: h.session, first: h, slot: slot, began: time.Now(), rouse: make(chan struct{}, 1), knocks: make(chan string, 8)}
+	t := &tenure{session: h.session, first: h, slot: slot, began: time.Now(), rouse: make(chan struct{}, 1), more: make(chan struct{}, 1), knocks: make(chan string, 8)}
 	t.poke(h)
 	t.dirty = false
 	return t
@@ -96,6 +101,10 @@ func (t *tenure) poke(h hint) {
 		case t.rouse <- struct{}{}:
 		default:
 		}
+		select {
+		case t.more <- struct{}{}:
+		default:
+		}
 	case h.after > t.taken:
 		if len(t.waits) > 0 && h.sender != "" {
 			select {
@@ -105,6 +114,7 @@ func (t *tenure) poke(h hint) {
 		}
 		t.waiting = true
 		t.queued = max(t.queued, h.waiting)
+		t.hold(h)
 		if t.run != nil {
 			t.run.arrived(h.sender)
 		}
@@ -139,6 +149,7 @@ func (t *tenure) observe(w store.Waiting) {
 	}
 	t.queued = n
 	t.waiting = t.waiting || n > 0
+	t.holdFor(w.Messages)
 	if t.stop && t.run != nil {
 		t.run.cancel(errStopped)
 	}

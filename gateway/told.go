@@ -17,6 +17,14 @@ type told struct {
 	when map[string]time.Time
 }
 
+// knows reports whether key was noted within that time.
+func (t *told) knows(key string, within time.Duration) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	at, ok := t.when[key]
+	return ok && time.Since(at) < within
+}
+
 // first reports whether key was not told within the last day, and notes it.
 func (t *told) first(key string) bool {
 	t.mu.Lock()

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf16"
 
 	"clawbot/channels"
 )
@@ -112,6 +113,7 @@ func (c *Channel) readMessage(a *arrival, m *message, kind channels.Kind) {
 		Kind: kind, EventID: c.eventID(a.update), MessageID: strconv.Itoa(m.ID),
 		Target: c.target(m), Sender: m.sender(), Attachments: m.attachments(),
 		Quote: m.quoted(), RoomName: m.Chat.Title, At: time.Unix(m.Date, 0),
+		Group: m.MediaGroup, Unfinished: kind == channels.Message && cut(m.Text),
 	}
 	if kind == channels.Edit && m.EditDate != 0 {
 		in.At = time.Unix(m.EditDate, 0)
@@ -130,6 +132,18 @@ func (c *Channel) readMessage(a *arrival, m *message, kind channels.Kind) {
 	}
 	in.Target.User = in.Sender.ID
 	a.in = in
+}
+
+// cutAt is from which length on a text is probably the first part of a longer
+// one: clients cut at 4,096 UTF-16 units or a little before, between words.
+const cutAt = 4000
+
+func cut(text string) bool {
+	units := 0
+	for _, r := range text {
+		units += max(1, utf16.RuneLen(r))
+	}
+	return units >= cutAt
 }
 
 // sender is who wrote m. Who writes in the name of a chat is that chat.

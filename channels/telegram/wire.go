@@ -21,6 +21,7 @@ type message struct {
 	From            *user           `json:"from"`
 	SenderChat      *chat           `json:"sender_chat"`
 	AutoForward     bool            `json:"is_automatic_forward"`
+	MediaGroup      string          `json:"media_group_id"`
 	Date            int64           `json:"date"`
 	EditDate        int64           `json:"edit_date"`
 	Chat            chat            `json:"chat"`

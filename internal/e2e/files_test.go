@@ -62,3 +62,29 @@ transcribe = "ears/whisper-1"
 		t.Errorf("the history is %+v", last.Messages)
 	}
 }
+
+func TestAnAlbumAndALongTextAreOneTurnEach(t *testing.T) {
+	w := newWorld(t, options{script: modeltest.Always(modeltest.Say("Seen.")), config: `
+[providers.test.models."scripted-1"]
+images = true
+`})
+	var photo bytes.Buffer
+	must(t, png.Encode(&photo, image.NewGray(image.Rect(0, 0, 8, 8))))
+	for i, caption := range []string{"which is best?", "", ""} {
+		w.telegram.Send(channeltest.Incoming{Chat: ana, User: ana, Text: caption, Album: "g1", FileKind: "photo",
+			File: &channeltest.File{Name: fmt.Sprintf("%d.jpg", i), Data: photo.Bytes()}})
+	}
+	images := 0
+	for _, m := range w.nextRequest().Messages {
+		images += m.Images
+	}
+	if images != 3 {
+		t.Errorf("the model was shown %d of 3 pictures at once", images)
+	}
+	w.answer("Seen.")
+	w.say(strings.Repeat("a long text ", 340))
+	w.say("that ends here")
+	if req := w.nextRequest(); !req.Mentions("a long text") || !req.Mentions("that ends here") || w.model.Count() != 2 {
+		t.Errorf("request %d of %d has not both parts: %.300v\n%s", req.Number, w.model.Count(), req.Messages[len(req.Messages)-1], w.bot.log())
+	}
+}
