@@ -42,10 +42,14 @@ func (w *world) loadAndHinder(ctx context.Context, s schedule) {
 	talking.Wait()
 	w.mend()
 	last := w.telegram.SendText(1, 1, "/status") // the last update of all
-	delivered, cancel := context.WithTimeout(ctx, 30*time.Second)
+	delivered, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	if err := w.telegram.WaitConfirmed(delivered, last.UpdateID); err != nil {
-		w.fail(fmt.Sprintf("not every update was taken: %v", err))
+	err := w.telegram.WaitConfirmed(delivered, last.UpdateID)
+	for !w.ingress.idle() && delivered.Err() == nil {
+		sleep(delivered, 20*time.Millisecond)
+	}
+	if err != nil || delivered.Err() != nil {
+		w.fail("not every update was taken within a minute after the faults")
 	}
 	if s.doubles > 0 {
 		time.Sleep(2 * time.Second) // what is delivered again is under way

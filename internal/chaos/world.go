@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -44,10 +42,8 @@ type world struct {
 	faults  faultLog
 	sent    atomic.Int64
 	waits   waits
-	client  *http.Client
-	doubled int            // finals delivered more than once
-	late    sync.WaitGroup // deliveries that are made again
-	closing chan struct{}
+	doubled int // finals delivered more than once
+	ingress *ingress
 
 	mu      sync.Mutex
 	touched map[string]int
@@ -61,17 +57,18 @@ func newWorld(ctx context.Context, o options, s schedule) (*world, error) {
 		return nil, err
 	}
 	w := &world{
-		dir: dir, kept: o.keep, mutant: s.mutant, schedule: s, touched: map[string]int{}, closing: make(chan struct{}),
-		faults: faultLog{counts: map[string]int{}}, client: &http.Client{Timeout: time.Second},
+		dir: dir, kept: o.keep, mutant: s.mutant, schedule: s, touched: map[string]int{},
+		faults:   faultLog{counts: map[string]int{}},
 		telegram: channeltest.NewTelegram(channeltest.TelegramConfig{Lean: true}),
 		model:    modeltest.NewServer(modeltest.Config{Script: s.answer, Lean: true}),
 	}
 	if w.redis, err = redistest.New(filepath.Join(dir), redistest.Durable()...); err != nil {
 		return nil, err
 	}
+	w.ingress = newIngress(w)
 	mux := http.NewServeMux()
 	mux.HandleFunc("/world", w.touch)
-	mux.HandleFunc("/webhook/telegram", w.balance)
+	mux.HandleFunc("/webhook/telegram", w.ingress.take)
 	w.http = httptest.NewServer(mux)
 	w.settings = settings{
 		Prefix: prefix, Telegram: w.telegram.URL(), Token: w.telegram.Token(), Webhook: w.http.URL + "/webhook/telegram",
@@ -95,8 +92,7 @@ func newWorld(ctx context.Context, o options, s schedule) (*world, error) {
 }
 
 func (w *world) close() {
-	close(w.closing)
-	w.late.Wait()
+	w.ingress.close()
 	for _, r := range w.replicas {
 		r.kill()
 		r.proxy.Close()
@@ -127,7 +123,7 @@ func (w *world) start(r *replica) {
 		env := append(os.Environ(), settingsVariable+"="+string(encoded), mutantVariable+"="+w.mutant)
 		for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
 			err = r.start(filepath.Join(w.dir, fmt.Sprintf("replica%d.log", r.number)), env)
-			if err == nil || time.Since(began) > 20*time.Second {
+			if err == nil || time.Since(began) > time.Minute {
 				break
 			}
 		}
@@ -142,46 +138,4 @@ func (w *world) touch(_ http.ResponseWriter, req *http.Request) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.touched[req.URL.Query().Get("id")]++
-}
-
-// balance gives what Telegram posts to any replica. Some of it is posted again
-// later, and of some the answer is lost, so that Telegram does that.
-func (w *world) balance(out http.ResponseWriter, req *http.Request) {
-	body, err := io.ReadAll(req.Body)
-	if err != nil || !w.post(req.Header, body) {
-		http.Error(out, "try again", http.StatusBadGateway)
-		return
-	}
-	if rand.IntN(100) < w.schedule.doubles {
-		header := req.Header.Clone()
-		w.late.Go(func() {
-			select {
-			case <-time.After(time.Duration(rand.IntN(1500)) * time.Millisecond):
-				w.post(header, body)
-			case <-w.closing:
-			}
-		})
-	}
-	if rand.IntN(100) < w.schedule.forgets {
-		http.Error(out, "lost", http.StatusBadGateway)
-	}
-}
-
-func (w *world) post(header http.Header, body []byte) bool {
-	r := w.replicas[rand.IntN(len(w.replicas))]
-	url := r.url()
-	if url == "" {
-		return false
-	}
-	req, err := http.NewRequest(http.MethodPost, url+"/webhook/telegram", bytes.NewReader(body))
-	if err != nil {
-		return false
-	}
-	req.Header = header.Clone()
-	resp, err := w.client.Do(req)
-	if err != nil {
-		return false
-	}
-	_ = resp.Body.Close()
-	return resp.StatusCode == http.StatusOK
 }

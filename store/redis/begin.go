@@ -14,6 +14,8 @@ import (
 
 const (
 	beginTimeout = 30 * time.Second
+	// loadingPause lies between questions to a Redis that is starting.
+	loadingPause = 200 * time.Millisecond
 	// lookFor bounds the search for another application's keys.
 	lookFor = 10 * time.Second
 	// oldest is the first version with all that the scripts need.
@@ -52,6 +54,12 @@ func (s *Store) begin(ctx context.Context, requireDurability bool) error {
 // not use INFO.
 func (s *Store) greet(ctx context.Context) error {
 	reply, err := s.client.Do(ctx, "HELLO", "2").Result()
+	for told := false; err != nil && strings.HasPrefix(err.Error(), "LOADING") && wait(ctx, loadingPause) == nil; told = true {
+		if !told {
+			s.log.Info("redis is loading its data; waiting", "at", s.where)
+		}
+		reply, err = s.client.Do(ctx, "HELLO", "2").Result()
+	}
 	if err != nil && strings.Contains(err.Error(), "unknown command") && strings.Contains(strings.ToLower(err.Error()), "hello") {
 		return fmt.Errorf("redis at %s is older than version 6: clawbot needs Redis %d or later, or Valkey", s.where, oldest)
 	}
