@@ -116,3 +116,5 @@ func (r *rig) post(to channels.Target, text string) string {
 
 // at mentions the bot.
 func (r *rig) at(text string) string { return "<@" + r.BotID() + "> " + text }
+
+func secret(s string) redact.Secret { return redact.Secret(s) }

@@ -104,7 +104,7 @@ func (c *connection) planInteraction(ctx context.Context, e *interactionEvent) *
 // readInteraction makes a message of a command, and a click of a button.
 func (c *Channel) readInteraction(ctx context.Context, e *interactionEvent) (*channels.Inbound, error) {
 	who, ok := interactionSender(e)
-	if !ok || !isSnowflake(e.ChannelID) {
+	if !ok || who.ID == "" || !isSnowflake(e.ID) || !isSnowflake(e.ChannelID) {
 		return nil, nil
 	}
 	var ch channelInfo
@@ -121,15 +121,18 @@ func (c *Channel) readInteraction(ctx context.Context, e *interactionEvent) (*ch
 	}
 	in := &channels.Inbound{
 		Kind: channels.Message, EventID: c.eventID("i", e.ID), MessageID: e.ID, Target: c.target(e.GuildID, e.ChannelID, "", &ch),
-		Sender: who, Addressed: true, RoomName: ch.Name, At: snowflakeTime(e.ID),
+		Sender: who, Addressed: true, Guild: e.GuildID, RoomName: ch.Name, At: snowflakeTime(e.ID),
 	}
 	in.Target.ReplyTo, in.Target.User = refer+e.ID, who.ID
 	if e.Type == interactionComponent {
-		if e.Message == nil || e.Data.CustomID == "" {
+		if e.Message == nil || !isSnowflake(e.Message.ID) || e.Data.CustomID == "" {
 			return nil, nil
 		}
 		in.Kind, in.MessageID, in.Text = channels.Click, e.Message.ID, e.Data.CustomID
 		return in, nil
+	}
+	if e.Data.Name == "" {
+		return nil, nil
 	}
 	in.Text = "/" + e.Data.Name
 	for _, o := range e.Data.Options {

@@ -27,7 +27,7 @@ func (c *Channel) React(ctx context.Context, to channels.Target, id, emoji strin
 		}
 	}
 	switch codeOf(err) {
-	case codeUnknownEmoji, discordgo.ErrCodeUnknownMessage, discordgo.ErrCodeTooManyReactions, 50013, 90001, 50083:
+	case codeUnknownEmoji, discordgo.ErrCodeUnknownMessage, discordgo.ErrCodeUnknownChannel, discordgo.ErrCodeTooManyReactions, 50013, 90001, 50083:
 		return nil
 	}
 	return err

@@ -70,7 +70,7 @@ func (c *Channel) readMessage(ctx context.Context, m *message, kind channels.Kin
 func (c *Channel) readText(ctx context.Context, m *message, ch *channelInfo, kind channels.Kind) (*channels.Inbound, error) {
 	in := &channels.Inbound{
 		Kind: kind, EventID: c.eventID("m", m.ID), MessageID: m.ID, Target: c.target(m.GuildID, m.ChannelID, m.ID, ch),
-		Attachments: m.attachments(), RoomName: ch.Name, At: m.at(m.Timestamp),
+		Attachments: m.attachments(), Guild: m.GuildID, RoomName: ch.Name, At: m.at(m.Timestamp),
 	}
 	if kind == channels.Edit {
 		in.EventID, in.At = c.eventID("e", m.ID+"."+m.Edited), m.at(m.Edited)
@@ -80,7 +80,8 @@ func (c *Channel) readText(ctx context.Context, m *message, ch *channelInfo, kin
 		return nil, err
 	}
 	text, meant := c.understand(m, own)
-	in.Addressed = in.Target.Direct || meant || m.repliesTo(c.botID) || c.participates(m, ch)
+	in.Addressed = in.Target.Direct || meant || m.repliesTo(c.botID) || ch.OwnerID == c.botID && m.toNobodyElse(c.botID)
+	in.Continues = ch.thread() && m.toNobodyElse(c.botID)
 	if in.Text = text; text == "" && kind == channels.Message {
 		in.Text = m.described()
 	}
@@ -93,7 +94,7 @@ func (c *Channel) readText(ctx context.Context, m *message, ch *channelInfo, kin
 			in.Quote = r.described()
 		}
 	}
-	if in.Sender, err = c.senderOf(ctx, m, in.Addressed); err != nil {
+	if in.Sender, err = c.senderOf(ctx, m, in.Addressed || in.Continues); err != nil {
 		return nil, err
 	}
 	in.Target.User = in.Sender.ID
@@ -121,21 +122,18 @@ func (c *Channel) readStarter(ctx context.Context, m *message, ch *channelInfo) 
 	to.User = sender.ID
 	return &channels.Inbound{
 		Kind: channels.Context, EventID: c.eventID("s", m.ID), MessageID: r.ID, Target: to,
-		Sender: sender, Text: text, RoomName: ch.Name, At: r.at(r.Timestamp),
+		Sender: sender, Text: text, Guild: m.GuildID, RoomName: ch.Name, At: r.at(r.Timestamp),
 	}, nil
 }
 
-// participates reports whether what is said in a thread is meant for the bot
-// although it isn't named: it started the thread, or was talked to in it
-// lately. What is plainly said to others isn't.
-func (c *Channel) participates(m *message, ch *channelInfo) bool {
-	if !ch.thread() || m.Everyone || len(m.Mentions) > 0 || len(m.MentionRoles) > 0 {
+// toNobodyElse reports whether a message is not plainly said to others than the
+// bot: then it is meant for the bot in a thread that it started, and continues
+// the talk in one that it takes part in.
+func (m *message) toNobodyElse(bot string) bool {
+	if m.Everyone || len(m.Mentions) > 0 || len(m.MentionRoles) > 0 {
 		return false
 	}
-	if m.Type == typeReply && m.Referenced != nil && m.Referenced.Author != nil && m.Referenced.Author.ID != c.botID {
-		return false
-	}
-	return ch.OwnerID == c.botID || c.talks.active(m.ChannelID, time.Now())
+	return m.Type != typeReply || m.Referenced == nil || m.Referenced.Author == nil || m.Referenced.Author.ID == bot
 }
 
 func (m *message) repliesTo(bot string) bool {
@@ -200,7 +198,7 @@ func (c *Channel) readDelete(ctx context.Context, guild, channel, id string) (*c
 	}
 	in := &channels.Inbound{
 		Kind: channels.Delete, EventID: c.eventID("d", id), MessageID: id, Target: c.target(guild, channel, id, &ch),
-		Sender: was.sender, Addressed: was.addressed, RoomName: ch.Name, At: time.Now(),
+		Sender: was.sender, Addressed: was.addressed, Guild: guild, RoomName: ch.Name, At: time.Now(),
 	}
 	in.Target.User = was.sender.ID
 	return in, nil

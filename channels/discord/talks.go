@@ -14,16 +14,13 @@ const (
 	talksKey   = "talks"
 	keptTalks  = 1000
 	talkMemory = 7 * 24 * time.Hour
-	// participates is how long after it was last meant the bot takes what is
-	// said in a thread of somebody else for meant, too.
-	participates = 24 * time.Hour
 )
 
 // talk is a private channel or thread that the bot talks in.
 type talk struct {
 	Guild string `json:"g,omitempty"`
 	Last  string `json:"l"` // the newest message that was accepted
-	At    int64  `json:"t"` // when the bot was last meant, in seconds
+	At    int64  `json:"t"` // when that was, in seconds
 }
 
 // talks remembers where the bot talks, to read what it missed.
@@ -68,9 +65,7 @@ func (t *talks) heard(channel, guild, id string, meant bool) {
 		was.Last = id
 	}
 	was.Guild, t.dirty = guild, true
-	if meant {
-		was.At = max(was.At, snowflakeTime(id).Unix())
-	}
+	was.At = max(was.At, snowflakeTime(id).Unix())
 	t.all[channel] = was
 	if len(t.all) > keptTalks+keptTalks/10 {
 		t.trim(time.Now())
@@ -93,14 +88,6 @@ func (t *talks) trim(now time.Time) {
 			delete(t.all, id)
 		}
 	}
-}
-
-// active reports whether the bot was meant in a thread lately.
-func (t *talks) active(channel string, now time.Time) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	k, ok := t.all[channel]
-	return ok && now.Sub(time.Unix(k.At, 0)) < participates
 }
 
 func (t *talks) forget(channel string) {
