@@ -28,6 +28,14 @@ type Resolver interface {
 	Resolve(ctx context.Context, req ToolRequest, name string) *agentcore.Tool
 }
 
+// Hooks is a [Toolbox] that sees every call before it is approved and every
+// result before it is recorded. Of one session it is asked one at a time; the
+// call's scope is in ctx. An error of Before blocks the call.
+type Hooks interface {
+	Before(ctx context.Context, call agentcore.Call) (agentcore.BeforeResult, error)
+	After(ctx context.Context, call agentcore.Call, result agentcore.Result) (agentcore.AfterResult, error)
+}
+
 // Teller is a [Toolbox] that can say in one line what a call is about: the
 // argument worth showing to people. Empty is nothing worth showing.
 type Teller interface {

@@ -179,6 +179,7 @@ func (r *run) loop() error {
 
 func (r *run) newLoop() *agentcore.Loop {
 	cfg := &r.t.g.cfg
+	before, after := r.env.hooks()
 	return agentcore.New(agentcore.Config{
 		Model:               r.model,
 		System:              r.systemPrompt(),
@@ -196,6 +197,8 @@ func (r *run) newLoop() *agentcore.Loop {
 		Schemas:             &r.t.g.schemas,
 		ConvertToLLM:        func(messages []*agentcore.Message) []*agentcore.Message { return messages },
 		TransformContext:    r.transform,
+		BeforeToolCall:      before,
+		AfterToolCall:       after,
 		SteeringMessages:    r.steering,
 		ResolveDeferredTool: r.env.resolve,
 		PrepareNextTurn:     r.prepareNextTurn,

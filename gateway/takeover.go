@@ -311,13 +311,21 @@ func (e *environment) rerun(ctx context.Context, call openCall, began bool) (res
 
 // repeat runs a call outside of the loop. Its time counts from when it may run.
 func (e *environment) repeat(ctx context.Context, call agentcore.Call) (agentcore.Result, error) {
-	ctx, refusal, err := e.admit(ctx, call.Name, call)
+	call, refusal, err := e.hooked(ctx, call)
+	if err != nil || refusal != "" {
+		return refused(refusal), err
+	}
+	ctx, refusal, err = e.admit(ctx, call.Name, call)
 	if err != nil || refusal != "" {
 		return refused(refusal), err
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.r.t.g.cfg.Loop.Timeout)
 	defer cancel()
-	return e.perform(ctx, call.Name, call, func(agentcore.Update) {})
+	result, err := e.perform(ctx, call.Name, call, func(agentcore.Update) {})
+	if err != nil {
+		return result, err
+	}
+	return e.shown(ctx, call, result)
 }
 
 // giveUp ends work that has killed every process that tried it, so that it
