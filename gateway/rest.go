@@ -49,9 +49,10 @@ func (h *host) belongs(in *channels.Inbound) {
 func (t *tenure) hold(h hint) {
 	switch now := time.Now(); {
 	case h.rest > 0:
-		if t.restFrom.IsZero() {
+		if now.Sub(t.restLast) > cutRest {
 			t.restFrom = now
 		}
+		t.restLast = now
 		t.restUntil = now.Add(h.rest)
 		if most := t.restFrom.Add(mostRest); t.restUntil.After(most) {
 			t.restUntil = most
@@ -91,7 +92,7 @@ func (t *tenure) awaitRest(ctx context.Context) {
 		left := time.Until(t.restUntil)
 		urgent := t.look || t.stop || t.closing
 		if left <= 0 || urgent {
-			t.restFrom, t.restUntil = time.Time{}, time.Time{}
+			t.restUntil = time.Time{}
 			if waited && !urgent {
 				t.waiting, t.queued = false, 0 // it is taken now
 			}

@@ -71,10 +71,10 @@ type tenure struct {
 	waits     map[string]chan *signal
 	decisions map[string]*signal
 	// restUntil is until when something that belongs to a message of restBy is
-	// awaited, and restFrom since when.
-	restFrom, restUntil time.Time
-	restBy              string
-	parked              int // waits in which the run has given its place to others
+	// awaited, restFrom when the first part came and restLast the latest.
+	restFrom, restLast, restUntil time.Time
+	restBy                        string
+	parked                        int // waits in which the run has given its place to others
 
 	// knocks has the senders of messages that came during a wait.
 	knocks  chan string
