@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"encoding/json"
 	"strings"
 
 	"clawbot/agentcore"
@@ -156,13 +157,16 @@ func safeMIME(mime string) string {
 func (m *Model) appendChatAssistant(dst []byte, s *providers.Step) []byte {
 	var text, thought strings.Builder
 	field := ""
+	var details json.RawMessage
 	var calls []agentcore.ToolCall
 	for _, b := range s.Parts(true) {
 		switch b := b.(type) {
 		case agentcore.Text:
 			text.WriteString(b.Text)
 		case agentcore.Thinking:
-			if !b.Redacted {
+			if raw, ok := detailsOf(b.Signature); ok {
+				details = raw
+			} else if !b.Redacted {
 				if thought.Len() > 0 {
 					thought.WriteByte('\n')
 				}
@@ -181,6 +185,9 @@ func (m *Model) appendChatAssistant(dst []byte, s *providers.Step) []byte {
 		dst = append(dst, `null`...)
 	} else {
 		dst = providers.AppendString(dst, text.String())
+	}
+	if details != nil && m.traits.ReplayThinking {
+		dst = append(append(dst, `,"reasoning_details":`...), details...)
 	}
 	dst = m.appendThought(dst, field, thought.String())
 	if len(calls) > 0 {

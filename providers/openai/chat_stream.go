@@ -18,6 +18,7 @@ type chatDecoder struct {
 	text     *providers.Part
 	thinking *providers.Part
 	thought  []byte // kept only if it is sent back
+	details  details
 	field    string // where the thinking came in
 	tags     thinkTags
 	calls    providers.CallTable
@@ -92,7 +93,7 @@ func (d *chatDecoder) chunk(data []byte) {
 type delta struct {
 	content, refusal string
 	thought          [3]string // by thoughtFields
-	details          string
+	details          []byte    // reasoning_details
 	calls            []byte
 	legacy           []byte // function_call
 }
@@ -150,7 +151,7 @@ func (dl *delta) read(p *providers.Decoder) {
 		case "reasoning_text":
 			dl.thought[2] = p.String()
 		case "reasoning_details":
-			dl.details = readDetails(p)
+			dl.details = p.Raw()
 		case "tool_calls":
 			dl.calls = p.Raw()
 		case "function_call":
@@ -161,22 +162,6 @@ func (dl *delta) read(p *providers.Decoder) {
 			p.Skip()
 		}
 	}
-}
-
-func readDetails(p *providers.Decoder) string {
-	var key []byte
-	var out strings.Builder
-	for p.Array(); p.More(); {
-		for p.Object(); p.Key(&key); {
-			switch string(key) {
-			case "text", "summary":
-				out.WriteString(p.String())
-			default:
-				p.Skip()
-			}
-		}
-	}
-	return out.String()
 }
 
 func (d *chatDecoder) add(dl *delta) {
@@ -197,14 +182,18 @@ func (d *chatDecoder) add(dl *delta) {
 }
 
 func (d *chatDecoder) addThought(dl *delta) {
+	inDetails := ""
+	if dl.details != nil {
+		inDetails = d.details.add(dl.details)
+	}
 	for i, text := range dl.thought {
 		if text != "" {
 			d.think(text, thoughtFields[i])
 			return
 		}
 	}
-	if dl.details != "" {
-		d.think(dl.details, "")
+	if inDetails != "" {
+		d.think(inDetails, detailsMark)
 	}
 }
 
@@ -222,6 +211,22 @@ func (d *chatDecoder) think(text, field string) {
 
 func (d *chatDecoder) keepsThought() bool {
 	return d.field != "" && d.field != tagField && (d.model.traits.ReplayThinking || d.model.traits.ReasoningContent)
+}
+
+// keepThought gives the thinking what it must be sent back with.
+func (d *chatDecoder) keepThought() {
+	details := d.details.signature()
+	switch {
+	case d.thinking == nil && details != "" && d.model.traits.ReplayThinking:
+		part := d.out.Part(agentcore.StreamThinking)
+		part.Replace = agentcore.Thinking{Redacted: true, Signature: details}
+		d.out.End(part)
+	case d.thinking == nil || !d.keepsThought():
+	case details != "":
+		d.thinking.Replace = agentcore.Thinking{Text: providers.Clean(string(d.thought)), Signature: details}
+	case d.field != detailsMark:
+		d.thinking.Replace = agentcore.Thinking{Text: providers.Clean(string(d.thought)), Signature: d.field}
+	}
 }
 
 // addContent takes thinking in tags out of the text.
@@ -290,9 +295,7 @@ func (d *chatDecoder) finish() {
 	if text != "" {
 		d.addText(text)
 	}
-	if d.thinking != nil && d.keepsThought() {
-		d.thinking.Replace = agentcore.Thinking{Text: providers.Clean(string(d.thought)), Signature: d.field}
-	}
+	d.keepThought()
 	d.calls.End()
 	stop, ok := stopReason(d.reason)
 	switch {
