@@ -129,6 +129,11 @@ func (s *Slack) WaitAcked(ctx context.Context) error {
 	return s.waitEvents(ctx, func(q *slackEvents) bool { return len(q.open) == 0 && len(q.waiting) == 0 })
 }
 
+// WaitGaveUp waits until n events were given up.
+func (s *Slack) WaitGaveUp(ctx context.Context, n int) error {
+	return s.waitEvents(ctx, func(q *slackEvents) bool { return q.lost >= n })
+}
+
 // Acked counts the acknowledged deliveries.
 func (s *Slack) Acked() int {
 	s.events.mu.Lock()

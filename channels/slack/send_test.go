@@ -33,8 +33,19 @@ func TestRow32AllBlocksTogetherStayBelowWhatSlackTakes(t *testing.T) {
 	id, err := r.bot.Post(r.ctx, to, channels.Outgoing{Markdown: text, Status: strings.Repeat("s", 5000), Buttons: buttons})
 	r.must(err)
 	r.must(r.bot.Edit(r.ctx, to, id, channels.Outgoing{Markdown: text, Status: strings.Repeat("s", 5000), Buttons: buttons}))
+	for _, unit := range []string{"a", "界", "👍"} {
+		longest := strings.Repeat(unit, maxText/measure(unit))
+		id, err = r.bot.Post(r.ctx, to, channels.Outgoing{Markdown: longest, Status: "working"})
+		r.must(err)
+		r.must(r.bot.Edit(r.ctx, to, id, channels.Outgoing{Markdown: longest}))
+	}
 	if refused := r.Platform().Refusals(); len(refused) > 0 {
 		t.Error("slack refused:", refused)
+	}
+	for _, m := range r.Messages(anaDM) {
+		if n := len([]rune(m.Shown())); n > 12_100 {
+			t.Errorf("the blocks have %d characters", n)
+		}
 	}
 	_, err = r.bot.Post(r.ctx, to, channels.Outgoing{Markdown: strings.Repeat("x", maxText+1)})
 	wantFailure(t, "a text over the limit", err, channels.Rejected, channels.ReasonTooLong)
