@@ -12,7 +12,6 @@ func absent() []config.Absent {
 		{Key: "budget.session_usd", Message: budget, Refuse: true},
 		{Key: "budget.user_usd", Message: budget, Refuse: true},
 		{Key: "budget.run_tokens", Message: budget, Refuse: true},
-		{Key: "tools.plugins", Message: later},
 		{Key: "skills.dirs", Message: later},
 	}
 }

@@ -75,7 +75,7 @@ func (b *toolbox) ready(ctx context.Context) {
 func (b *toolbox) rebuild() {
 	b.rebuilding.Lock()
 	defer b.rebuilding.Unlock()
-	sources := []tools.Source{b.builtin.Source()}
+	sources := append([]tools.Source{b.builtin.Source()}, b.pluginSources()...)
 	for _, name := range slices.Sorted(maps.Keys(b.servers)) {
 		sources = append(sources, b.servers[name].Source())
 	}

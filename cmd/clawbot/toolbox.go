@@ -20,6 +20,7 @@ import (
 	"clawbot/tools/builtin"
 	cmdline "clawbot/tools/command"
 	"clawbot/tools/mcp"
+	"clawbot/tools/plugin"
 	"clawbot/tools/sandbox"
 )
 
@@ -29,6 +30,7 @@ type toolbox struct {
 	registry    *tools.Registry
 	builtin     *builtin.Tools
 	sandbox     *sandbox.Sandbox
+	plugins     []*plugin.Manifest
 	servers     map[string]*mcp.Server
 	deferred    map[string]bool // by server: its tools are found, not declared
 	rebuilding  sync.Mutex
@@ -40,6 +42,7 @@ type toolbox struct {
 var (
 	_ gateway.Toolbox  = (*toolbox)(nil)
 	_ gateway.Resolver = (*toolbox)(nil)
+	_ gateway.Hooks    = (*toolbox)(nil)
 	_ gateway.Teller   = (*toolbox)(nil)
 	_ gateway.Judge    = (*toolbox)(nil)
 )
@@ -62,6 +65,11 @@ func newToolbox(cfg *config.Config, log *slog.Logger) (*toolbox, error) {
 		Commands: cmdline.Policy{Mode: run.Mode, Allow: run.Allow, Deny: run.Deny},
 		Network:  run.Network,
 	})
+	var err error
+	// A plugin that can't be read could be the one that is to block something.
+	if b.plugins, err = plugin.Load(cfg.Tools.Plugins.Dirs); err != nil {
+		return nil, fmt.Errorf("tools.plugins: %w", err)
+	}
 	if err := b.addServers(cfg, log); err != nil {
 		return nil, err
 	}
