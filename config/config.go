@@ -203,4 +203,6 @@ type Budget struct {
 type Log struct {
 	Level  string `toml:"level" enum:"debug|info|warn|error"`
 	Format string `toml:"format" enum:"text|json"`
+	// Audit is a file that gets a line for every tool call; empty is none.
+	Audit string `toml:"audit" rule:"path"`
 }

@@ -181,7 +181,7 @@ func (h *host) acceptSignal(ctx context.Context, in *channels.Inbound, kind sign
 		return h.acceptFailed(in, err)
 	}
 	h.g.cfg.Observer.Accepted(h.channel.Name(), outcomeOf(acc, AcceptedCommand))
-	h.log.Info("command accepted", "msg", s.ID, "session", in.Target.Conversation, "command", string(kind), "sender", in.Sender.ID, "duplicate", acc.Duplicate)
+	h.log.Info("command accepted", "message", s.ID, "session", in.Target.Conversation, "command", string(kind), "sender", in.Sender.ID, "duplicate", acc.Duplicate)
 	h.g.wake(ctx, acc.Owner, hint{session: in.Target.Conversation, lane: store.Signals})
 	return nil
 }
@@ -216,7 +216,7 @@ func (h *host) accept(ctx context.Context, r *inbound, in *channels.Inbound, op 
 		return acc, h.acceptFailed(in, err)
 	}
 	h.g.cfg.Observer.Accepted(h.channel.Name(), outcomeOf(acc, AcceptedMessage))
-	h.log.Info("message accepted", "msg", r.ID, "session", r.Target.Conversation, "sender", r.Sender.ID,
+	h.log.Info("message accepted", "message", r.ID, "session", r.Target.Conversation, "sender", r.Sender.ID,
 		"kind", string(r.Kind), "bytes", len(r.Text), "waiting", acc.Waiting, "duplicate", acc.Duplicate)
 	if !acc.Duplicate && op == store.Put {
 		h.g.live(h.channel, r.Target.Conversation).accepted(r)

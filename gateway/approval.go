@@ -58,7 +58,8 @@ type approval struct {
 	Decision decision `json:"decision,omitempty"`
 	Decider  string   `json:"decider,omitempty"` // a name, for people
 
-	version int64 // in the store
+	version   int64 // in the store
+	deciderID string
 }
 
 // decision is what became of an approval.

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,6 +49,7 @@ func (e *environment) approve(ctx context.Context, key string, call agentcore.Ca
 	if ok, err := e.r.t.g.ruled(ctx, e.r.t.session, d.Rule); err != nil {
 		return ctx, "", err
 	} else if ok {
+		trailOf(ctx).decided("rule", string(decisionAlways))
 		return tools.WithApproval(ctx, d.Binding), "", nil
 	}
 	a, refusal, err := e.ask(ctx, key, &d, call.Name)
@@ -57,6 +59,7 @@ func (e *environment) approve(ctx context.Context, key string, call agentcore.Ca
 	if err := e.await(ctx, a, call.ID); err != nil {
 		return ctx, "", err
 	}
+	trailOf(ctx).decided(cmp.Or(a.deciderID, a.Decider), string(a.Decision))
 	if !a.Decision.granted() {
 		return ctx, a.refusal(), nil
 	}
@@ -175,7 +178,7 @@ func (e *environment) await(ctx context.Context, a *approval, callID string) err
 
 // settle keeps the decision before anything follows from it.
 func (e *environment) settle(ctx context.Context, a *approval, d decision, name, id string) error {
-	a.Decision, a.Decider = d, name
+	a.Decision, a.Decider, a.deciderID = d, name, id
 	if a.Decider == "" {
 		a.Decider = id
 	}

@@ -56,6 +56,10 @@ type Config struct {
 	LeaseTTL time.Duration
 	// CacheBytes bounds the decoded transcripts kept in memory; 0 means 32 MB.
 	CacheBytes int64
+	// Audit is given every tool call, when it begins and when it has ended or
+	// was refused. A call whose beginning it can't keep is not run. It is called
+	// from several goroutines.
+	Audit func(AuditRecord) error
 	// Observer is told what the gateway does; nil tells nobody.
 	Observer Observer
 	Logger   *slog.Logger // default: discard

@@ -188,12 +188,16 @@ func (e *environment) enter(name string) (*agentcore.Tool, *tools.Scope, error) 
 
 // execute wraps a tool: rights, approval, lease, intent, and then the tool.
 func (e *environment) execute(name string) func(context.Context, agentcore.Call, func(agentcore.Update)) (agentcore.Result, error) {
-	return func(ctx context.Context, call agentcore.Call, update func(agentcore.Update)) (agentcore.Result, error) {
+	return func(ctx context.Context, call agentcore.Call, update func(agentcore.Update)) (result agentcore.Result, err error) {
+		ctx, trail := e.trace(ctx, call)
+		defer func() { trail.end(&result, err) }()
 		ctx, refusal, err := e.admit(ctx, name, call)
 		if err != nil || refusal != "" {
 			return refused(refusal), err
 		}
-		return e.perform(ctx, name, call, update)
+		result, err = e.perform(ctx, name, call, update)
+		trail.returned()
+		return result, err
 	}
 }
 
@@ -228,6 +232,9 @@ func (e *environment) perform(ctx context.Context, name string, call agentcore.C
 		if before {
 			return refused(interruptedText), nil
 		}
+	}
+	if err := trailOf(ctx).begin(); err != nil {
+		return agentcore.Result{}, err
 	}
 	return t.Execute(tools.WithScope(ctx, scope), call, update)
 }

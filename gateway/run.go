@@ -72,7 +72,7 @@ func (t *tenure) newRun() (*run, error) {
 	if t.resume.run != "" {
 		r.id = t.resume.run
 	}
-	r.log = t.log.With("run", r.id, "msg", last.ID)
+	r.log = t.log.With("run", r.id, "message", last.ID)
 	r.ctx, r.stop = context.WithCancelCause(t.ctx)
 	r.who.add(t.tr.pending...)
 	if len(t.tr.pending) == 0 {

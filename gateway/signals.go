@@ -90,7 +90,7 @@ func (t *tenure) obey(q *store.Queued, sig *signal, w *store.Waiting, r *run) er
 	if _, err := t.lease.Peek(t.ctx, q.Position+1); err != nil {
 		return t.failed(err)
 	}
-	t.log.Info("signal obeyed", "msg", sig.ID, "command", string(sig.Kind), "stopped", stopped)
+	t.log.Info("signal obeyed", "message", sig.ID, "command", string(sig.Kind), "stopped", stopped)
 	return t.confirm(sig, stopped, r)
 }
 

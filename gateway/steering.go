@@ -257,7 +257,7 @@ func (t *tenure) drain(max int, before int64) ([]drained, error) {
 		out = append(out, drained{rec, m})
 		t.took(e.Inbox)
 		t.g.cfg.Observer.Waited(rec.Channel, time.Since(e.At))
-		t.log.Debug("message drained", "msg", rec.ID, "position", e.Position)
+		t.log.Debug("message drained", "message", rec.ID, "position", e.Position)
 	}
 	return out, nil
 }

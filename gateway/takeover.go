@@ -150,7 +150,7 @@ func (t *tenure) deliverLeft(start store.Start) error {
 		t.announce(h, last, at)
 		return t.closeReply(store.Reply{Run: t.tr.run, Open: true})
 	}
-	t.log.Info("delivering an answer that may not have arrived", "run", t.tr.run, "msg", last.ID)
+	t.log.Info("delivering an answer that may not have arrived", "run", t.tr.run, "message", last.ID)
 	d := t.g.deliver(t, h, last.Target, t.tr.run, state)
 	defer d.close()
 	d.begin(said, nil)
@@ -310,18 +310,21 @@ func (e *environment) rerun(ctx context.Context, call openCall, began bool) (res
 }
 
 // repeat runs a call outside of the loop. Its time counts from when it may run.
-func (e *environment) repeat(ctx context.Context, call agentcore.Call) (agentcore.Result, error) {
+func (e *environment) repeat(ctx context.Context, call agentcore.Call) (result agentcore.Result, err error) {
 	call, refusal, err := e.hooked(ctx, call)
 	if err != nil || refusal != "" {
 		return refused(refusal), err
 	}
+	ctx, trail := e.trace(ctx, call)
+	defer func() { trail.end(&result, err) }()
 	ctx, refusal, err = e.admit(ctx, call.Name, call)
 	if err != nil || refusal != "" {
 		return refused(refusal), err
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.r.t.g.cfg.Loop.Timeout)
 	defer cancel()
-	result, err := e.perform(ctx, call.Name, call, func(agentcore.Update) {})
+	result, err = e.perform(ctx, call.Name, call, func(agentcore.Update) {})
+	trail.returned()
 	if err != nil {
 		return result, err
 	}
@@ -371,7 +374,7 @@ func (t *tenure) bury(messages []store.Queued, reason, notice string) error {
 			t.log.Error("a dead letter can't be read", "event", q.ID, "err", err)
 			continue
 		}
-		t.log.Warn("message given up", "msg", r.ID, "reason", reason)
+		t.log.Warn("message given up", "message", r.ID, "reason", reason)
 		t.counted(r)
 		if !q.Quiet && !told[r.Sender.ID] {
 			told[r.Sender.ID] = true

@@ -93,6 +93,11 @@ func chat(ctx context.Context, io streams, loader *config.Loader, term terminal.
 		return err
 	}
 	defer s.Close()
+	audit, err := openAudit(cfg.Log.Audit, cfg.Secrets())
+	if err != nil {
+		return err
+	}
+	defer audit.close()
 	interrupts, stop := ctrlC()
 	defer stop()
 	term.In, term.Out, term.Err, term.Name, term.Interrupts = io.in, io.out, io.err, cfg.Agent.Name, interrupts
@@ -107,7 +112,7 @@ func chat(ctx context.Context, io streams, loader *config.Loader, term terminal.
 	stopServers := box.start(ctx)
 	defer stopServers()
 	g, err := newGateway(cfg, onlySessions{s, func(session string) bool { return session == channel.Conversation() }},
-		model, []channels.Channel{channel}, box, nil, log)
+		model, []channels.Channel{channel}, box, nil, audit, log)
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,13 @@ func (d *doctor) files(context.Context) []finding {
 	if d.cfg.Store.Driver == "sqlite" && othersRead(d.cfg.Store.Path) {
 		list = append(list, warn("chmod 600 "+d.cfg.Store.Path, "everybody on this machine can read the conversations in %s", d.cfg.Store.Path))
 	}
+	if path := d.cfg.Log.Audit; path != "" {
+		if err := canWrite(filepath.Dir(path)); err != nil {
+			list = append(list, fail("name a file that clawbot may write in log.audit", "the audit log can't be written: %v", err))
+		} else if othersRead(path) {
+			list = append(list, warn("chmod 600 "+path, "everybody on this machine can read the audit log %s", path))
+		}
+	}
 	if len(list) == 0 {
 		list = append(list, ok("nobody else can read the database, or secrets in the configuration"))
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 // newGateway makes the bot's heart of the configuration and its parts.
-func newGateway(cfg *config.Config, s store.Store, model agentcore.Model, list []channels.Channel, box *toolbox, counts *metrics.Metrics, log *slog.Logger) (*gateway.Gateway, error) {
+func newGateway(cfg *config.Config, s store.Store, model agentcore.Model, list []channels.Channel, box *toolbox, counts *metrics.Metrics, audit *auditLog, log *slog.Logger) (*gateway.Gateway, error) {
 	prompt, err := systemPrompt(&cfg.Agent)
 	if err != nil {
 		return nil, err
@@ -52,6 +52,7 @@ func newGateway(cfg *config.Config, s store.Store, model agentcore.Model, list [
 		MaxRuns:  cfg.Server.MaxRuns,
 		Drain:    orNone(cfg.Server.Drain),
 		LeaseTTL: cfg.Store.LeaseTTL,
+		Audit:    audit.call(),
 		Observer: observer,
 		Logger:   log,
 	})

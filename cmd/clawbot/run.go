@@ -52,6 +52,7 @@ type bot struct {
 	gateway *gateway.Gateway
 	server  *server.Server
 	metrics *metrics.Metrics
+	audit   *auditLog
 	// found says how the model was chosen, where none is configured.
 	found config.Detected
 }
@@ -93,6 +94,12 @@ func (b *bot) open(ctx context.Context) (err error) {
 			b.close()
 		}
 	}()
+	if b.audit, err = openAudit(b.cfg.Log.Audit, b.cfg.Secrets()); err != nil {
+		return err
+	}
+	if err = b.audit.started(b.cfg.Origin.File); err != nil {
+		return fmt.Errorf("log.audit: %w", err)
+	}
 	if err = claim(ctx, b.store, &b.cfg.Channels); err != nil {
 		return err
 	}
@@ -103,7 +110,7 @@ func (b *bot) open(ctx context.Context) (err error) {
 	if b.box, err = newToolbox(b.cfg, b.log); err != nil {
 		return err
 	}
-	if b.gateway, err = newGateway(b.cfg, onlySessions{b.store, notOfTerminal}, b.model, list, b.box, b.metrics, b.log); err != nil {
+	if b.gateway, err = newGateway(b.cfg, onlySessions{b.store, notOfTerminal}, b.model, list, b.box, b.metrics, b.audit, b.log); err != nil {
 		return err
 	}
 	b.metrics.Watch(b.gateway)
@@ -228,6 +235,9 @@ func (b *bot) close() {
 	}
 	if b.box != nil {
 		b.box.close()
+	}
+	if err := b.audit.close(); err != nil {
+		b.log.Error("the audit log was not closed well", "err", err)
 	}
 	if err := b.store.Close(); err != nil {
 		b.log.Error("the store was not closed well", "err", err)

@@ -22,8 +22,9 @@ import (
 // process is a clawbot started as a process of its own.
 type process struct {
 	*exec.Cmd
-	home string
-	url  string
+	home  string
+	url   string
+	token string // of the page, if it has one
 
 	mu     sync.Mutex
 	stdout bytes.Buffer
@@ -245,6 +246,9 @@ func say(t *testing.T, p *process, text string) {
 		t.Fatal(err)
 	}
 	req.Header.Set("Content-Type", "application/json")
+	if p.token != "" {
+		req.Header.Set("Authorization", "Bearer "+p.token)
+	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)
