@@ -12,6 +12,5 @@ func absent() []config.Absent {
 		{Key: "budget.session_usd", Message: budget, Refuse: true},
 		{Key: "budget.user_usd", Message: budget, Refuse: true},
 		{Key: "budget.run_tokens", Message: budget, Refuse: true},
-		{Key: "skills.dirs", Message: later},
 	}
 }

@@ -34,30 +34,18 @@ func (b *toolbox) isDeferred(name string) bool {
 	return ok && entry.Tool.Owner.Kind == tools.MCP && b.deferred[entry.Tool.Owner.ID]
 }
 
-// part parts the tools into those that are declared and those that are found.
-// Where some are only found, the tool that finds them is declared.
-func (b *toolbox) part(all []*agentcore.Tool) []*agentcore.Tool {
-	var declared, hidden []*agentcore.Tool
-	for _, t := range all {
-		if b.isDeferred(t.Name) {
-			hidden = append(hidden, t)
-		} else {
-			declared = append(declared, t)
-		}
-	}
-	if len(hidden) == 0 {
-		return declared
-	}
-	return append(declared, &agentcore.Tool{
+// finder finds the given tools.
+func finder(deferred []*agentcore.Tool) *agentcore.Tool {
+	return &agentcore.Tool{
 		Name: findTools, Label: "Find tools", Description: findToolsProse, Schema: findToolsSchema, Idempotent: true,
 		Execute: func(_ context.Context, call agentcore.Call, _ func(agentcore.Update)) (agentcore.Result, error) {
 			var in struct{ Query string }
 			if err := json.Unmarshal(call.Arguments, &in); err != nil {
 				return agentcore.Result{}, fmt.Errorf("arguments of %s: %w", findTools, err)
 			}
-			return agentcore.TextResult(found(hidden, in.Query)), nil
+			return agentcore.TextResult(found(deferred, in.Query)), nil
 		},
-	})
+	}
 }
 
 // Resolve implements [gateway.Resolver]: policy is applied as it is to what is

@@ -75,7 +75,7 @@ func (b *toolbox) ready(ctx context.Context) {
 func (b *toolbox) rebuild() {
 	b.rebuilding.Lock()
 	defer b.rebuilding.Unlock()
-	sources := append([]tools.Source{b.builtin.Source()}, b.pluginSources()...)
+	sources := append([]tools.Source{b.builtin.Source(), b.indirect()}, b.pluginSources()...)
 	for _, name := range slices.Sorted(maps.Keys(b.servers)) {
 		sources = append(sources, b.servers[name].Source())
 	}

@@ -102,6 +102,9 @@ func TestDeferredToolsAreFoundAndPolicyAppliesAgain(t *testing.T) {
 	if i < 0 || slices.Contains(toolNames(box, ownerRequest()), "issues__create_issue") {
 		t.Fatalf("tools: %v", toolNames(box, ownerRequest()))
 	}
+	if d, err := box.Judge(t.Context(), agentcore.Call{Name: findTools, Arguments: []byte(`{}`)}); err != nil || d.Verdict != 1 {
+		t.Errorf("finding is %+v %v", d, err)
+	}
 	search := func(query string) string {
 		args, err := json.Marshal(map[string]string{"query": query})
 		if err != nil {

@@ -22,6 +22,7 @@ import (
 	"clawbot/tools/mcp"
 	"clawbot/tools/plugin"
 	"clawbot/tools/sandbox"
+	"clawbot/tools/skill"
 )
 
 // toolbox gives the registry's tools to conversations, as [tools] allows. Close
@@ -31,6 +32,7 @@ type toolbox struct {
 	builtin     *builtin.Tools
 	sandbox     *sandbox.Sandbox
 	plugins     []*plugin.Manifest
+	skills      []*skill.Skill
 	servers     map[string]*mcp.Server
 	deferred    map[string]bool // by server: its tools are found, not declared
 	rebuilding  sync.Mutex
@@ -73,6 +75,7 @@ func newToolbox(cfg *config.Config, log *slog.Logger) (*toolbox, error) {
 	if err := b.addServers(cfg, log); err != nil {
 		return nil, err
 	}
+	b.addSkills(cfg, log)
 	b.rebuild()
 	return b, nil
 }
@@ -81,7 +84,7 @@ func (b *toolbox) close() { b.builtin.Close() }
 
 // For implements [gateway.Toolbox].
 func (b *toolbox) For(_ context.Context, req gateway.ToolRequest) []*agentcore.Tool {
-	return b.part(b.granted(req))
+	return b.fill(b.granted(req))
 }
 
 // granted are the tools that all whom they are wanted for may use.

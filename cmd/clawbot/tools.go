@@ -96,6 +96,7 @@ func listTools(ctx context.Context, io streams, loader *config.Loader, who tools
 		line.Visible = true
 		lines = append(lines, line)
 	}
+	lines = append(lines, box.skillLines(set.Tools)...)
 	for name, server := range box.servers {
 		lines = append(lines, serverLines(name, server)...)
 	}
