@@ -169,9 +169,11 @@ type Server struct {
 
 // Access says who may speak with the bot, where no channel says otherwise.
 type Access struct {
-	DMPolicy    string   `toml:"dm_policy" enum:"pairing|allowlist|members|open"`
-	GroupPolicy string   `toml:"group_policy" enum:"mention|allowlist|open|off"`
-	ReplyIn     string   `toml:"reply_in" enum:"thread|channel"`
+	DMPolicy    string `toml:"dm_policy" enum:"pairing|allowlist|members|open"`
+	GroupPolicy string `toml:"group_policy" enum:"mention|allowlist|open|off"`
+	ReplyIn     string `toml:"reply_in" enum:"thread|channel"`
+	// Acknowledge is a reaction on messages in rooms while they are worked on.
+	Acknowledge string   `toml:"acknowledge"`
 	Owners      []string `toml:"owners"`
 	Approvers   []string `toml:"approvers"`
 	Rate        Rate     `toml:"rate"`

@@ -102,6 +102,7 @@ func (h *host) acceptMessage(ctx context.Context, in *channels.Inbound, role str
 	if acc.Duplicate && acc.Waiting == 0 {
 		return nil
 	}
+	h.acknowledge(in)
 	h.g.wake(ctx, acc.Owner, hint{
 		session: r.Target.Conversation, sender: r.Sender.ID, waiting: acc.Waiting, after: acc.Position + 1,
 		rest: restFor(r.Group, r.Unfinished),

@@ -118,7 +118,10 @@ type Access struct {
 	Owners    []string
 	Approvers []string
 	Rate      Rate
-	Channels  map[string]ChannelAccess // by channel name
+	// Acknowledge is the reaction that a message in a room has from when it is
+	// taken until it is answered; empty is none.
+	Acknowledge string
+	Channels    map[string]ChannelAccess // by channel name
 }
 
 // ChannelAccess overrides [Access] for one channel; empty fields keep it.

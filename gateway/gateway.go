@@ -35,6 +35,7 @@ type Gateway struct {
 	abandoned abandoned
 	rules     *rules
 	media     media
+	reactions reactions
 	schemas   agentcore.Schemas
 	ran       atomic.Bool
 }
@@ -47,6 +48,7 @@ func New(cfg Config) (*Gateway, error) {
 	}
 	g := &Gateway{cfg: cfg, log: cfg.Logger, hosts: map[string]*host{}, cache: cache{limit: cfg.CacheBytes}, rules: newRules(cfg.Store, cfg.Logger)}
 	g.media.blobs, g.media.log = cfg.Store.Blobs(), cfg.Logger
+	g.reactions.emoji = cfg.Access.Acknowledge
 	g.dispatch = newDispatcher(cfg.MaxRuns, g.hold)
 	for _, ch := range cfg.Channels {
 		h := &host{g: g, channel: ch, log: g.log.With("channel", ch.Name()), pacer: reply.NewPacer()}
@@ -88,7 +90,9 @@ func (g *Gateway) Run(ctx context.Context) error {
 	}
 	end()
 	sweeping.Wait()
-	return errors.Join(err, g.drain())
+	err = errors.Join(err, g.drain())
+	g.reactions.close()
+	return err
 }
 
 // receive runs every channel. One that fails does not end the others.

@@ -150,6 +150,7 @@ func (t *tenure) answer() (err error) {
 	if err := r.conclude(r.loop()); err != nil {
 		return err
 	}
+	t.clearMarks()
 	return r.tidy()
 }
 

@@ -251,6 +251,7 @@ func (t *tenure) drain(max int, before int64) ([]drained, error) {
 			return nil, fmt.Errorf("entry %d: %w", e.Position, err)
 		}
 		t.counted(rec)
+		t.marked(rec)
 		m := t.tr.addUser(rec)
 		t.tr.tail = e.Position + 1
 		t.tr.bytes += int64(len(e.Data)) + entryCost

@@ -376,6 +376,7 @@ func (t *tenure) bury(messages []store.Queued, reason, notice string) error {
 		}
 		t.log.Warn("message given up", "message", r.ID, "reason", reason)
 		t.counted(r)
+		t.marked(r)
 		if !q.Quiet && !told[r.Sender.ID] {
 			told[r.Sender.ID] = true
 			t.tell(r.Channel, r.Target, r.Sender, notice)

@@ -56,6 +56,7 @@ type tenure struct {
 	resume resumption    // what an earlier tenure left behind
 	asked  *signal       // wants a summary once nothing else is to be done
 	counts []string      // reservations to give back
+	marks  []*inbound    // messages with a reaction that is to go
 
 	mu      sync.Mutex
 	dirty   bool  // poked since the last attempt to release
@@ -373,6 +374,9 @@ func (t *tenure) leave(end ending, err error) (again bool) {
 		t.log.Error("work on the session failed; it will be taken up again", "err", err)
 	}
 	t.giveBack(ctx)
+	if t.tr != nil {
+		t.clearMarks()
+	}
 	if err == nil {
 		t.g.cache.put(t.tr)
 	}
@@ -410,6 +414,7 @@ func (t *tenure) load() error {
 	}
 	for _, m := range t.tr.pending {
 		t.counted(m)
+		t.marked(m)
 	}
 	return nil
 }

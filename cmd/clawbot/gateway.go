@@ -85,7 +85,7 @@ func access(cfg *config.Config) gateway.Access {
 		page.DMPolicy = "open"
 	}
 	a := gateway.Access{
-		DMPolicy: cfg.Access.DMPolicy, GroupPolicy: cfg.Access.GroupPolicy, Owners: cfg.Access.Owners, Approvers: cfg.Access.Approvers,
+		DMPolicy: cfg.Access.DMPolicy, GroupPolicy: cfg.Access.GroupPolicy, Owners: cfg.Access.Owners, Acknowledge: cfg.Access.Acknowledge, Approvers: cfg.Access.Approvers,
 		Channels: map[string]gateway.ChannelAccess{terminal.Name: {Owners: []string{"*"}}, web.Name: page},
 	}
 	a.Rate = gateway.Rate{User: limit(cfg.Access.Rate.User), Room: limit(cfg.Access.Rate.Room), Guild: limit(cfg.Access.Rate.Guild)}
