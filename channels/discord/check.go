@@ -91,6 +91,7 @@ var needed = []struct {
 	{discordgo.PermissionCreatePublicThreads, "Create Public Threads"},
 	{discordgo.PermissionSendMessagesInThreads, "Send Messages in Threads"},
 	{discordgo.PermissionReadMessageHistory, "Read Message History"},
+	{discordgo.PermissionEmbedLinks, "Embed Links"},
 	{discordgo.PermissionAttachFiles, "Attach Files"},
 	{discordgo.PermissionAddReactions, "Add Reactions"},
 }
@@ -108,12 +109,21 @@ func (c *Channel) Check(ctx context.Context) error {
 	if app.Flags&messageContentFlags == 0 {
 		return errIntent
 	}
-	return c.checkPermissions(ctx)
+	return c.checkPermissions(ctx, app.ID)
+}
+
+// invitation is the link that adds the bot to a server with all it needs.
+func invitation(app string) string {
+	var all int64
+	for _, p := range needed {
+		all |= p.bit
+	}
+	return fmt.Sprintf("https://discord.com/oauth2/authorize?client_id=%s&scope=bot+applications.commands&permissions=%d", app, all)
 }
 
 const mostNamed = 3 // servers named in one error
 
-func (c *Channel) checkPermissions(ctx context.Context) error {
+func (c *Channel) checkPermissions(ctx context.Context, app string) error {
 	var guilds []struct {
 		Name        string `json:"name"`
 		Permissions string `json:"permissions"`
@@ -145,8 +155,8 @@ func (c *Channel) checkPermissions(ctx context.Context) error {
 	if n := len(lacking) - mostNamed; n > 0 {
 		more = fmt.Sprintf(", and some in %d more", n)
 	}
-	return fmt.Errorf("the bot lacks permissions: %s%s; give them to its role in the server's settings, or invite it again with the link of docs/discord.md",
-		strings.Join(lacking[:min(len(lacking), mostNamed)], "; "), more)
+	return fmt.Errorf("the bot lacks permissions: %s%s; give them to its role in the server's settings, or invite it once more: %s",
+		strings.Join(lacking[:min(len(lacking), mostNamed)], "; "), more, invitation(app))
 }
 
 // remedy says what to do about a failed call that is not about a message.

@@ -169,7 +169,7 @@ func TestAGatewayThatSaysNothingIsGivenUp(t *testing.T) {
 		r.bot.pace.hello = 50 * time.Millisecond
 		r.FailGateway(channeltest.GatewayFault{On: on, Silent: true})
 		r.receive()
-		r.must(r.WaitConnected(r.ctx))
+		r.must(r.host.WaitState(r.ctx, "gateway.0", func(state string) bool { return strings.Contains(state, "session-") }))
 		r.SendText(r.DM("71"), "71", "hello")
 		r.next("hello")
 	}

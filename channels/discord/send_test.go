@@ -298,7 +298,7 @@ func TestCheckNamesWhatIsMissing(t *testing.T) {
 	r.must(r.bot.Check(r.ctx))
 	r.Deny(channeltest.DiscordGuild, channeltest.DiscordCreateThreads|channeltest.DiscordReadHistory)
 	err := r.bot.Check(r.ctx)
-	for _, want := range []string{`"Crew"`, `"Create Public Threads"`, `"Read Message History"`, "invite"} {
+	for _, want := range []string{`"Crew"`, `"Create Public Threads"`, `"Read Message History"`, "permissions=309237763136"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Check says %v, without %s", err, want)
 		}
