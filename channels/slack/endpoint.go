@@ -19,7 +19,8 @@ const maxRequest = 4 << 20
 // posted is a bot that Slack posts events to.
 type posted struct{ *Channel }
 
-// routeOf is the path of a channel's endpoint.
+// routeOf is the path of a channel's endpoint: "/slack/events", or
+// "/slack/NAME/events" for a named account.
 func routeOf(name string) string {
 	platform, account, named := strings.Cut(name, ".")
 	if named {

@@ -37,10 +37,6 @@ var scopeTable = []scope{
 // botEvents is what the app subscribes to.
 var botEvents = []string{"app_mention", "message.channels", "message.groups", "message.im", "message.mpim"}
 
-// Route is where a channel of that name takes HTTP requests: "/slack/events",
-// or "/slack/NAME/events" for a named account.
-func Route(name string) string { return routeOf(name) }
-
 // Manifest returns the app manifest, JSON, from which Slack makes an app with
 // every scope and event that the bot needs. name is the bot's and, in lower
 // case, the slash command's. address is where Slack posts events to, for mode

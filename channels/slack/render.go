@@ -33,8 +33,8 @@ func measure(src string) int { return markdown.UTF16Len(markdown.SlackBlock(src)
 type content struct {
 	text   string // the fallback, mrkdwn
 	blocks []slack.Block
-	length int // of the markdown block
-	whole  string
+	length int    // of the markdown block
+	source string // the Markdown of the first block
 }
 
 // render turns what is to be shown into one markdown block, with the status and
@@ -50,13 +50,13 @@ func render(out channels.Outgoing) content {
 	if !markdown.Blank(body) {
 		c.length = markdown.UTF16Len(body)
 		c.blocks = append(c.blocks, slack.NewMarkdownBlock("", body))
-		c.text, c.whole = fallback(src, most), src
+		c.text, c.source = fallback(src, most), src
 	}
 	if status := statusLine(out.Status); status != "" {
 		text := slack.NewTextBlockObject(slack.PlainTextType, status, true, false)
 		c.blocks = append(c.blocks, slack.NewContextBlock("", text))
 		if c.text == "" {
-			c.text, c.whole = markdown.SlackMrkdwn(markdown.Escape(status)), markdown.Escape(status)
+			c.text = markdown.SlackMrkdwn(markdown.Escape(status))
 		}
 	}
 	for i, row := range out.Buttons {

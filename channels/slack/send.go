@@ -58,23 +58,24 @@ func (m *content) options(more ...slack.MsgOption) []slack.MsgOption {
 		slack.MsgOptionDisableLinkUnfurl(), slack.MsgOptionDisableMediaUnfurl())
 }
 
-// withoutMarkdown is the message for a workspace that has no markdown blocks.
+// sectionText is the longest part of a text in a section block, which takes
+// 3,000 characters.
+const sectionText = 2_900
+
+// withoutMarkdown is the message for a workspace that has no markdown blocks:
+// sections of mrkdwn. It reports false if there is no such block.
 func (m *content) withoutMarkdown() bool {
-	for i, b := range m.blocks {
-		if b.BlockType() == slack.MBTMarkdown {
-			text := markdown.SlackMrkdwn(m.whole)
-			m.blocks = append(m.blocks[:i:i], m.blocks[i+1:]...)
-			m.text = text
-			var sections []slack.Block
-			for _, part := range markdown.Split(m.whole, 2900, func(s string) int { return markdown.UTF16Len(markdown.SlackMrkdwn(s)) }) {
-				sections = append(sections, slack.NewSectionBlock(slack.NewTextBlockObject(slack.MarkdownType, markdown.SlackMrkdwn(part.Text), false, false), nil, nil))
-			}
-			m.blocks = append(sections, m.blocks...)
-			m.text = fallback(m.whole, maxFallback)
-			return true
-		}
+	if len(m.blocks) == 0 || m.blocks[0].BlockType() != slack.MBTMarkdown {
+		return false
 	}
-	return false
+	var sections []slack.Block
+	measure := func(src string) int { return markdown.UTF16Len(markdown.SlackMrkdwn(src)) }
+	for _, part := range markdown.Split(m.source, sectionText, measure) {
+		text := slack.NewTextBlockObject(slack.MarkdownType, markdown.SlackMrkdwn(part.Text), false, false)
+		sections = append(sections, slack.NewSectionBlock(text, nil, nil))
+	}
+	m.blocks = append(sections, m.blocks[1:]...)
+	return true
 }
 
 // Post sends a message and returns its ts.

@@ -28,6 +28,12 @@ const (
 
 func newSlackWorld(t *testing.T, script modeltest.Script, config string) *slackWorld {
 	t.Helper()
+	return newSlackWorldIn(t, script, config, func(w *slackWorld) { must(t, w.slack.WaitSockets(w.ctx, 2)) })
+}
+
+// newSlackWorldIn is a world whose bot receives when ready returns.
+func newSlackWorldIn(t *testing.T, script modeltest.Script, config string, ready func(*slackWorld)) *slackWorld {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*patience)
 	t.Cleanup(cancel)
 	w := &slackWorld{
@@ -58,16 +64,13 @@ api_url = %q
 `, w.model.URL(), eva, w.slack.BotToken(), w.slack.AppToken(), w.slack.SigningSecret(), w.slack.URL(), config)
 	must(t, os.WriteFile(filepath.Join(w.dir, "clawbot.toml"), []byte(text), 0o600))
 	w.run()
+	ready(w)
 	return w
 }
 
-// run starts the bot and waits until both its sockets are open.
 func (w *slackWorld) run() {
 	w.t.Helper()
 	w.bot = startProcess(w.t, w.dir, nil, "run", "--config", filepath.Join(w.dir, "clawbot.toml"))
-	if err := w.slack.WaitSockets(w.ctx, 2); err != nil {
-		w.t.Fatalf("the bot does not connect: %v\n%s", err, w.bot.log())
-	}
 }
 
 // saying waits for a message of the bot in a channel and returns it.
@@ -190,22 +193,38 @@ func TestSlackACommandIsAnsweredToWhoAskedAlone(t *testing.T) {
 	}
 }
 
+func TestSlackOverHTTPTheBotsServerTakesSignedEvents(t *testing.T) {
+	w := newSlackWorldIn(t, modeltest.Always(modeltest.Say("Hello over HTTP.")), "mode = \"http\"", func(w *slackWorld) {
+		w.slack.SetEventsURL(w.bot.page() + "/slack/events")
+		must(t, w.slack.WaitCalls(w.ctx, "bots.info", 1))
+	})
+	root := w.mention("hello")
+	if m := w.saying(lounge, "Hello over HTTP."); m.Thread != root {
+		t.Errorf("answered in %q", m.Thread)
+	}
+	must(t, w.slack.WaitAcked(w.ctx))
+	if n := w.model.Count(); n != 1 {
+		t.Errorf("the twins made %d model calls", n)
+	}
+}
+
 func TestSlackAKilledBotTakesUpItsThread(t *testing.T) {
-	w := newSlackWorld(t, modeltest.Turns(
-		modeltest.Turn{Text: "Half of the answer, which will be cut off here", Stall: true, After: 1},
-		modeltest.Say("The whole answer."),
-	), "")
+	w := newSlackWorld(t, func(_ context.Context, req *modeltest.Request) modeltest.Turn {
+		switch {
+		case req.Mentions("are you there?"):
+			return modeltest.Say("I am.")
+		case req.Number == 1:
+			return modeltest.Turn{Text: "Half of the answer, which will be cut off here", Stall: true, After: 1}
+		}
+		return modeltest.Say("The whole answer.")
+	}, "")
 	root := w.mention("a question")
 	w.saying(lounge, "Half of the answer")
 	w.bot.kill()
-	meanwhile := w.slack.SendText(evaDM, eva, "are you there?")
+	w.slack.SendText(evaDM, eva, "are you there?")
 	w.run()
 	if m := w.saying(lounge, "The whole answer."); m.Thread != root {
 		t.Errorf("answered in %q", m.Thread)
 	}
-	ctx, cancel := context.WithTimeout(w.ctx, patience)
-	defer cancel()
-	if _, err := w.slack.Wait(ctx, evaDM, func(all []channeltest.SlackMessage) bool { return len(all) > 0 }); err != nil {
-		t.Errorf("what was sent meanwhile (%s) is not answered: %v", meanwhile, err)
-	}
+	w.saying(evaDM, "I am.")
 }
