@@ -29,21 +29,25 @@ type target struct {
 const forms = "one of redis://[USER:PASSWORD@]HOST:PORT/NUMBER, redis-sentinel://HOST:26379,HOST:26379/NAME/NUMBER," +
 	" redis-cluster://HOST:PORT,HOST:PORT; rediss… for TLS"
 
-// parse reads a URL. Its errors never repeat it: it may hold a password.
+// escapes is what to do about a password that ends too early.
+const escapes = "special characters in a password are escaped: @ is %40, / is %2F, : is %3A, ? is %3F, # is %23"
+
+// parse reads a URL. Its errors repeat no part of it: any may be one of a
+// password that was not escaped.
 func parse(raw string) (*target, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
 		var ue *url.Error
 		if errors.As(err, &ue) {
-			err = errors.New("it can't be read; are special characters in the password escaped (@ is %40, / is %2F, : is %3A)?")
+			err = errors.New("it can't be read")
 		}
-		return nil, fmt.Errorf("store.url: %w It is %s", err, forms)
+		return nil, fmt.Errorf("store.url: %w; it is %s; %s", err, forms, escapes)
 	}
 	t := &target{user: u.User.Username()}
 	t.password, _ = u.User.Password()
 	scheme, kind, _ := strings.Cut(u.Scheme, "-")
 	if scheme != "redis" && scheme != "rediss" || kind != "" && kind != "sentinel" && kind != "cluster" {
-		return nil, fmt.Errorf("store.url has the scheme %q; it is %s", u.Scheme, forms)
+		return nil, fmt.Errorf("store.url has an unknown scheme; it is %s", forms)
 	}
 	t.kind = kind
 	port := "6379"
@@ -72,7 +76,7 @@ func addresses(hosts, port string) (list []string, err error) {
 			host = "127.0.0.1"
 		}
 		if n, err := strconv.Atoi(p); err != nil || n < 1 || n > 65535 {
-			return nil, fmt.Errorf("store.url: %q is no port", p)
+			return nil, fmt.Errorf("store.url: the port is no number from 1 to 65535; %s", escapes)
 		}
 		list = append(list, net.JoinHostPort(host, p))
 	}
@@ -96,7 +100,7 @@ func (t *target) path(path string) error {
 	}
 	n, err := strconv.Atoi(path)
 	if err != nil || n < 0 {
-		return fmt.Errorf("store.url: %q is no database number", path)
+		return fmt.Errorf("store.url: what follows the host is no database number; %s", escapes)
 	}
 	if t.kind == "cluster" && n != 0 {
 		return errors.New("store.url: a cluster has only database 0; use store.prefix to keep things apart")
@@ -129,7 +133,7 @@ func (t *target) query(q url.Values, secure bool) error {
 				return fmt.Errorf("store.url: ca_file: %s holds no certificate in PEM form", value)
 			}
 		default:
-			return fmt.Errorf("store.url: nothing is called %q; there are ca_file, sentinel_username and sentinel_password", key)
+			return fmt.Errorf("store.url: after ? there can be ca_file, sentinel_username and sentinel_password, nothing else; %s", escapes)
 		}
 	}
 	return nil
