@@ -160,7 +160,7 @@ func (g *Gateway) usage(ctx context.Context, session string) string {
 			return "I can't read that now: the store does not answer."
 		}
 		for _, e := range list {
-			p, err := decodePayload(e.Data)
+			p, err := readPayload(e)
 			if err != nil || e.Kind == store.KindUser {
 				continue
 			}

@@ -202,7 +202,8 @@ func TestARunThatWasSummedUpGoesOnElsewhereWithItsReplyAndItsRights(t *testing.T
 		<-c2.ready
 		time.Sleep(30 * time.Second)
 		settled(t, second)
-		if got := c2.texts(); len(got) != 1 || strings.Count(got[0], "Next.") != 7 || !strings.HasSuffix(got[0], "All read.") {
+		// The second message may come before or after the first words.
+		if got := c2.texts(); len(got) > 2 || strings.Count(strings.Join(got, ""), "Next.") != 7 || !strings.HasSuffix(got[len(got)-1], "All read.") {
 			t.Errorf("posts: %q", got)
 		}
 		for _, req := range roles.requests {

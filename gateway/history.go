@@ -69,7 +69,7 @@ func readable(e store.Entry) (History, error) {
 		h.EventID, h.Message, h.Sender, h.Channel = r.Event, r.plain(), r.Sender, r.Channel
 		return h, nil
 	}
-	p, err := decodePayload(e.Data)
+	p, err := readPayload(e)
 	if err != nil {
 		return h, err
 	}

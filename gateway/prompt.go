@@ -26,7 +26,7 @@ func (r *inbound) message() *agentcore.Message {
 	var blocks []agentcore.Block
 	r.context(&b)
 	switch {
-	case r.Kind == kindDropped:
+	case r.Kind == kindDropped, r.Kind == kindLost:
 		b.WriteString(r.Text)
 	case r.changed && r.Kind == kindDelete:
 		r.mark(&b, "deleted an earlier message; do not act on it")

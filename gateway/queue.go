@@ -151,8 +151,11 @@ func (t *tenure) summarize(dropped []store.Queued) (*drained, error) {
 	var note *inbound
 	for _, q := range dropped {
 		r, err := decodeInbound(q.Data)
-		if err != nil {
+		if _, newer := errors.AsType[newerError](err); newer {
 			return nil, err
+		}
+		if err != nil {
+			continue // it is buried with the others
 		}
 		fmt.Fprintf(&b, "\n%s%s · %s%s %s", markOpen, displayName(r.Sender.Name), displayName(r.Sender.ID), markClose,
 			unmark.Replace(strings.ReplaceAll(clip(r.Text, 160), "\n", " ")))
@@ -161,7 +164,7 @@ func (t *tenure) summarize(dropped []store.Queued) (*drained, error) {
 		}
 	}
 	if note == nil {
-		return nil, errors.New("nothing to summarize")
+		return nil, nil
 	}
 	first, last := dropped[0], dropped[len(dropped)-1]
 	id := fmt.Sprintf("dropped-%d-%d", first.Position, last.Position)

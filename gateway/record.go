@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -61,11 +62,12 @@ const (
 	kindEdit    recordKind = "edit"
 	kindDelete  recordKind = "delete"
 	kindDropped recordKind = "dropped" // stands for messages beyond the cap
+	kindLost    recordKind = "lost"    // stands for one that can't be read
 )
 
 // quiet says that the record alone is no reason to run: it changes a message
 // that was answered, or is being answered, already.
-func (r *inbound) quiet() bool { return r.changed }
+func (r *inbound) quiet() bool { return r.changed || r.Kind == kindLost }
 
 // signal is what does not wait behind messages.
 type signal struct {
@@ -102,6 +104,8 @@ type payload struct {
 	// messages, without their texts, it was answering.
 	Said    []segment  `json:"said,omitempty"`
 	Pending []*inbound `json:"pending,omitempty"`
+	// damaged is set for what stands for a record that can't be read.
+	damaged bool
 	// Used is, in a summary, what all model calls before it took.
 	Used agentcore.Usage `json:"used,omitzero"`
 	// Last is, in a summary, the latest message before it: where answers go.
@@ -191,8 +195,11 @@ func encode(v any) ([]byte, error) {
 // is a message like any other.
 func userRecord(e store.Entry) (*inbound, error) {
 	r, err := decodeInbound(e.Data)
-	if err != nil {
+	if _, newer := errors.AsType[newerError](err); newer {
 		return nil, err
+	}
+	if err != nil {
+		return lost(e), nil
 	}
 	r.position = e.Position
 	r.changed = (r.Kind == kindEdit || r.Kind == kindDelete) && e.ID == r.Event

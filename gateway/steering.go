@@ -116,11 +116,8 @@ func (r *run) preview() ([]*agentcore.Message, error) {
 	before := int64(0)
 	for _, q := range chosen {
 		rec, err := decodeInbound(q.Data)
-		if err != nil {
-			return nil, err
-		}
-		if len(rec.Attachments) > 0 {
-			break // what is attached is read when the calls are done
+		if err != nil || len(rec.Attachments) > 0 {
+			break // it is dealt with when the calls are done
 		}
 		before = q.Position + 1
 		rec.changed = q.Quiet
@@ -252,6 +249,10 @@ func (t *tenure) drain(max int, before int64) ([]drained, error) {
 		}
 		t.counted(rec)
 		t.marked(rec)
+		if rec.Kind == kindLost {
+			t.log.Error("a message can't be read and is given up", "event", e.ID, "position", e.Position)
+			t.lost = true
+		}
 		m := t.tr.addUser(rec)
 		t.tr.tail = e.Position + 1
 		t.tr.bytes += int64(len(e.Data)) + entryCost

@@ -88,7 +88,7 @@ func (t *tenure) interruptedRun() (string, error) {
 		if e.Kind == store.KindUser {
 			continue
 		}
-		p, err := decodePayload(e.Data)
+		p, err := readPayload(e)
 		if err != nil {
 			return "", err
 		}
@@ -192,7 +192,7 @@ func saidBy(entries []store.Entry, run string) (said []segment, at time.Time, er
 			fresh = len(said) > 0
 			continue
 		}
-		p, err := decodePayload(e.Data)
+		p, err := readPayload(e)
 		if err != nil {
 			return nil, at, err
 		}

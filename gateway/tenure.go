@@ -55,6 +55,7 @@ type tenure struct {
 	more   chan struct{} // wakes who waits for the rest of a message; capacity 1
 	resume resumption    // what an earlier tenure left behind
 	asked  *signal       // wants a summary once nothing else is to be done
+	lost   bool          // a message was found to be damaged
 	counts []string      // reservations to give back
 	marks  []*inbound    // messages with a reaction that is to go
 
@@ -318,8 +319,8 @@ func (t *tenure) turn(waiting bool, queued int) error {
 			return err
 		}
 	}
-	if !t.tr.unfinished {
-		return nil
+	if err := t.tellLost(); err != nil || !t.tr.unfinished {
+		return err
 	}
 	return t.answer()
 }

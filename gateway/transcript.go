@@ -83,7 +83,7 @@ func (t *transcript) add(e store.Entry) error {
 		}
 	default:
 		var p *payload
-		if p, err = decodePayload(e.Data); err == nil {
+		if p, err = readPayload(e); err == nil {
 			t.addPayload(e, p)
 		}
 	}
