@@ -63,6 +63,10 @@ var commands = []command{
 	{verb: verbPair, name: "pair", description: "Let somebody in by their code", may: mayOwners},
 	{verb: verbBlock, name: "block", description: "No longer listen to somebody: /block ID", may: mayModerators},
 	{verb: verbUnblock, name: "unblock", description: "Listen to somebody again: /unblock ID", hidden: true, may: mayModerators},
+	// These are read elsewhere: decisions where approvals are, skills by the agent.
+	{name: "approve", description: "Let a call run that waits for approval: /approve ID"},
+	{name: "deny", description: "Refuse a call that waits for approval: /deny ID"},
+	{name: "skill", description: "Have me read a skill: /skill NAME"},
 	{verb: verbHelp, name: "help", aliases: []string{"start"}, description: "What I am and which commands there are"},
 }
 

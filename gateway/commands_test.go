@@ -220,7 +220,8 @@ func TestToolsAreListedForWhoeverAsks(t *testing.T) {
 func TestEveryCommandIsInTheMenuOnceAndRead(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range Commands() {
-		if v, args := parseCommand("/" + c.Name + "@bot  x y"); v == verbNone || args != "x y" || seen[c.Name] || c.Description == "" {
+		elsewhere := slices.Contains([]string{"approve", "deny", "skill"}, c.Name)
+		if v, args := parseCommand("/" + c.Name + "@bot  x y"); (v == verbNone) != elsewhere || args != "x y" || seen[c.Name] || c.Description == "" {
 			t.Errorf("/%s is read as %d with %q", c.Name, v, args)
 		}
 		seen[c.Name] = true
