@@ -28,13 +28,14 @@ func confine(data string) error {
 	if err := os.Chdir(s.Dir); err != nil {
 		return err
 	}
-	if err := setLimits(0, s.Limits, false); err != nil {
-		return err
-	}
 	if s.Landlock {
 		if err := s.restrict(); err != nil {
 			return err
 		}
+	}
+	// Last, for this process needs memory, too, until it is the command.
+	if err := setLimits(0, s.Limits, false); err != nil {
+		return err
 	}
 	return fmt.Errorf("%s: %w", argv[0], syscall.Exec(argv[0], argv, s.Env))
 }
