@@ -94,6 +94,11 @@ func access(cfg *config.Config) gateway.Access {
 			a.Channels[name] = channelAccess("telegram", &bot.ChannelAccess)
 		}
 	}
+	if s := cfg.Channels.Slack; s != nil {
+		for name, app := range s.Bots() {
+			a.Channels[name] = channelAccess("slack", &app.ChannelAccess)
+		}
+	}
 	if d := cfg.Channels.Discord; d != nil {
 		for name, bot := range d.Bots() {
 			a.Channels[name] = channelAccess("discord", &bot.ChannelAccess)

@@ -70,7 +70,7 @@ func newRoot(io streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "clawbot",
 		Short: "A chat bot with an agent inside",
-		Long: "clawbot answers in Telegram and Slack, on its own web page and in this terminal, with an agent that uses tools.\n" +
+		Long: "clawbot answers in Telegram, Slack and Discord, on its own web page and in this terminal, with an agent that uses tools.\n" +
 			"Without a configuration, `clawbot run` serves the page on http://127.0.0.1:8080/ and `clawbot chat` talks here.",
 		SilenceErrors: true,
 		SilenceUsage:  true,

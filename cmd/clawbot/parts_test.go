@@ -142,3 +142,19 @@ func TestAPermissionThatDeniesTakesTheToolAwayAndOneThatAsksAsks(t *testing.T) {
 		}
 	}
 }
+
+// A platform whose policies the gateway doesn't know would let in whom the
+// configuration keeps out.
+func TestThePoliciesOfEveryPlatformReachTheGateway(t *testing.T) {
+	cfg := config.Default()
+	own := config.ChannelAccess{Enabled: true, DMPolicy: "open", GroupPolicy: "off"}
+	cfg.Channels.Telegram = &config.Telegram{TelegramAccount: config.TelegramAccount{ChannelAccess: own}}
+	cfg.Channels.Slack = &config.Slack{SlackAccount: config.SlackAccount{ChannelAccess: own}}
+	cfg.Channels.Discord = &config.Discord{DiscordAccount: config.DiscordAccount{ChannelAccess: own}}
+	known := access(cfg).Channels
+	for _, p := range platforms() {
+		if got := known[p.name]; got.DMPolicy != "open" || got.GroupPolicy != "off" {
+			t.Errorf("%s: %+v", p.name, got)
+		}
+	}
+}
