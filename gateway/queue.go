@@ -121,7 +121,7 @@ func (t *tenure) enforceCap(w store.Waiting) (left store.Waiting, note *drained,
 	if excess <= 0 {
 		return w, nil, nil
 	}
-	reason := fmt.Sprintf("more than %d messages were waiting (queue.cap)", t.g.cfg.Queue.Cap)
+	reason := t.droppedReason()
 	switch t.g.cfg.Queue.Drop {
 	case dropNew:
 		err = t.bury(loud[len(loud)-excess:], reason, t.droppedNotice("latest", excess))
@@ -129,8 +129,7 @@ func (t *tenure) enforceCap(w store.Waiting) (left store.Waiting, note *drained,
 		err = t.bury(loud[:excess], reason, t.droppedNotice("oldest", excess))
 	default:
 		if note, err = t.summarize(loud[:excess]); err == nil {
-			err = t.bury(loud[:excess], reason+"; shortened into one entry",
-				fmt.Sprintf("More than %d messages are waiting for me, so I shortened the oldest %d into one note.", t.g.cfg.Queue.Cap, excess))
+			err = t.buryInto(loud[:excess])
 		}
 	}
 	if err != nil {
@@ -138,6 +137,43 @@ func (t *tenure) enforceCap(w store.Waiting) (left store.Waiting, note *drained,
 	}
 	w, err = t.lease.Peek(t.ctx, 0)
 	return w, note, t.failed(err)
+}
+
+func (t *tenure) droppedReason() string {
+	return fmt.Sprintf("more than %d messages were waiting (queue.cap)", t.g.cfg.Queue.Cap)
+}
+
+// buryInto buries messages that one entry stands for now.
+func (t *tenure) buryInto(shortened []store.Queued) error {
+	return t.bury(shortened, t.droppedReason()+"; shortened into one entry",
+		fmt.Sprintf("More than %d messages are waiting for me, so I shortened the oldest %d into one note.", t.g.cfg.Queue.Cap, len(shortened)))
+}
+
+// shortenedID names the entry that stands for the messages between two inbox
+// positions.
+const shortenedID = "dropped-%d-%d"
+
+// buryShortened buries what a process that died had shortened into an entry,
+// but not buried yet.
+func (t *tenure) buryShortened() error {
+	var first, last int64
+	if t.tr.last == nil || t.tr.last.Kind != kindDropped {
+		return nil
+	}
+	if _, err := fmt.Sscanf(t.tr.last.Event, shortenedID, &first, &last); err != nil {
+		return fmt.Errorf("entry %q is damaged: %w", t.tr.last.Event, err)
+	}
+	w, err := t.lease.Peek(t.ctx, 0)
+	if err != nil {
+		return t.failed(err)
+	}
+	var left []store.Queued
+	for _, q := range w.Messages {
+		if !q.Quiet && first <= q.Position && q.Position <= last {
+			left = append(left, q)
+		}
+	}
+	return t.buryInto(left)
 }
 
 func (t *tenure) droppedNotice(which string, n int) string {
@@ -167,7 +203,7 @@ func (t *tenure) summarize(dropped []store.Queued) (*drained, error) {
 		return nil, nil
 	}
 	first, last := dropped[0], dropped[len(dropped)-1]
-	id := fmt.Sprintf("dropped-%d-%d", first.Position, last.Position)
+	id := fmt.Sprintf(shortenedID, first.Position, last.Position)
 	r := &inbound{V: recordVersion, ID: newID(), Event: id, Kind: kindDropped, Channel: note.Channel, Target: note.Target,
 		Sender: note.Sender, Role: note.Role, Room: note.Room, Text: b.String(), At: time.Now()}
 	data, err := encode(r)

@@ -38,6 +38,9 @@ func (t *tenure) takeOver() error {
 		return nil
 	}
 	t.log.Debug("taking over", "crashed", start.Crashed, "attempts", start.Attempts, "unfinished", t.tr.unfinished, "reply_open", start.Reply.Open)
+	if err := t.buryShortened(); err != nil {
+		return err
+	}
 	if start.Attempts >= maxAttempts {
 		if err := t.giveUp(); err != nil {
 			return err

@@ -242,12 +242,23 @@ func (g *Gateway) hold(t *tenure) {
 		return
 	}
 	t.lease = lease
+	if lease.Start().Signals > 0 {
+		t.lookFirst()
+	}
 	t.ctx, t.lose = context.WithCancelCause(context.Background())
 	stop := t.watch()
 	end, err := t.work()
 	stop()
 	t.lose(nil)
 	again = t.leave(end, err)
+}
+
+// lookFirst has signals dealt with before messages are taken up: they were sent
+// earlier than whatever woke this tenure.
+func (t *tenure) lookFirst() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.look = true
 }
 
 // work takes up what is left and answers until nothing waits.

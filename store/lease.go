@@ -73,6 +73,9 @@ type Start struct {
 	Reply    Reply
 	// Intents are the open calls that an earlier tenure had begun to run.
 	Intents []string
+	// Signals is how many signals wait: they were sent before any message that
+	// comes from now on.
+	Signals int
 }
 
 // Transcript is the live part of a transcript, in order of positions. When a

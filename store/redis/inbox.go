@@ -72,12 +72,12 @@ func (s *Store) acquire(ctx context.Context, id string, keys []string, owner str
 	if held := heldBy(a); held != nil {
 		return store.Start{}, held
 	}
-	if len(a) != 9 {
+	if len(a) != 10 {
 		return store.Start{}, fmt.Errorf("unexpected answer %.80q", reply)
 	}
 	st := store.Start{
 		Token: text(a[1]), Tail: number(a[2]), Generation: number(a[3]), SummaryAt: number(a[4]),
-		Crashed: number(a[5]) == 1, Attempts: int(number(a[6])),
+		Crashed: number(a[5]) == 1, Attempts: int(number(a[6])), Signals: int(number(a[9])),
 	}
 	if st.Reply, err = replyOf(text(a[7])); err != nil {
 		return store.Start{}, err

@@ -47,7 +47,7 @@ func mutate(s *Store) {
 		all.append = all.append.edited(regexp.MustCompile(`(?m)^local taken, why = place\(first, n, tail\)$`), "local taken, why")
 	case "intent":
 		all.intent = all.intent.edited(regexp.MustCompile(`return c\[2\] == token and 0 or 1`), "return 0")
-		all.acquire = all.acquire.edited(regexp.MustCompile(`redis\.call\('GET', OPEN\) or ''\}`), "''}")
+		all.acquire = all.acquire.edited(regexp.MustCompile(`redis\.call\('GET', OPEN\) or '', redis`), "'', redis")
 	case "dedupe":
 		all.accept = all.accept.edited(regexp.MustCompile(`(?m)^local seen = .*$`), "local seen = false")
 	default:

@@ -48,6 +48,20 @@ var laneTests = []test{
 		e.equal(e.signal("s", "w").Position, 3, "next position")
 		e.equal(len(e.peek(l, 0).Signals), 1, "signals")
 	}},
+	{name: "the start tells how many signals wait", fn: func(e *env) {
+		e.put("s", "m")
+		e.signal("s", "x")
+		e.signal("s", "y")
+		l := e.acquire("s")
+		e.equal(l.Start().Signals, 2, "signals at the start")
+		e.peek(l, 1)
+		e.ok(l.HandOff(e.ctx, 0, false))
+		l = e.acquire("s")
+		e.equal(l.Start().Signals, 1, "signals at the next start")
+		e.peek(l, 2)
+		e.ok(l.HandOff(e.ctx, 0, false))
+		e.equal(e.acquire("s").Start().Signals, 0, "signals at the last start")
+	}},
 	{name: "signals come through while a call is open", fn: func(e *env) {
 		l := e.acquire("s")
 		e.append(l, 0, user("u"), assistant("as", "c1"))

@@ -109,7 +109,7 @@ func (s *Session) extend(now int64, ttl time.Duration) {
 func (s *Session) Start(reply store.Reply) store.Start {
 	st := store.Start{
 		Token: s.Token, Tail: s.Tail, Generation: s.Generation, SummaryAt: s.SummaryAt,
-		Crashed: s.Crashed, Attempts: s.Attempts, Reply: reply,
+		Crashed: s.Crashed, Attempts: s.Attempts, Reply: reply, Signals: s.Signals,
 	}
 	for _, call := range s.Open {
 		if tok, ok := s.Intents[call]; ok && tok != s.Token {

@@ -67,4 +67,4 @@ else
 end
 redis.call('ZADD', DUE, int(t + ttl), sid)
 return {1, token, redis.call('LLEN', LOG), num(m.gen), m.sum and num(m.sum) or -1, crashed, attempts,
-  redis.call('GET', REPLY) or '', redis.call('GET', OPEN) or ''}
+  redis.call('GET', REPLY) or '', redis.call('GET', OPEN) or '', redis.call('LLEN', SIG)}
