@@ -21,7 +21,7 @@ import (
 )
 
 // patience is for a loaded machine; nothing is expected to take long.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // chromium starts the one browser of this test process, lazily.
 var chromium = sync.OnceValues(func() (context.Context, error) {
