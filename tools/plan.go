@@ -33,29 +33,35 @@ func (e *ContractError) Error() string { return e.Message }
 // nothing and depends on nothing but its arguments. Names that occur twice,
 // even hidden, and visible tools that nothing executes are a [ContractError].
 func BuildPlan(descriptors []Descriptor, ctx *Context) (Plan, error) {
-	sorted := slices.Clone(descriptors)
-	slices.SortFunc(sorted, func(a, b Descriptor) int {
+	// Descriptors are large; what is sorted is where they are.
+	order := make([]int, len(descriptors))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int {
+		a, b := &descriptors[i], &descriptors[j]
 		return cmp.Or(
 			strings.Compare(cmp.Or(a.SortKey, a.Name), cmp.Or(b.SortKey, b.Name)),
 			strings.Compare(a.Name, b.Name))
 	})
-	seen := make(map[string]bool, len(sorted))
-	var plan Plan
-	for _, d := range sorted {
+	seen := make(map[string]bool, len(descriptors))
+	plan := Plan{Visible: make([]Descriptor, 0, len(descriptors))}
+	for _, i := range order {
+		d := &descriptors[i]
 		if seen[d.Name] {
 			return Plan{}, &ContractError{"duplicate-tool-name", d.Name,
 				fmt.Sprintf("two tools are named %q: rename one or remove its source", d.Name)}
 		}
 		seen[d.Name] = true
 		if diagnostics := Evaluate(d.Availability, ctx); len(diagnostics) > 0 {
-			plan.Hidden = append(plan.Hidden, Hidden{d, diagnostics})
+			plan.Hidden = append(plan.Hidden, Hidden{*d, diagnostics})
 			continue
 		}
 		if d.Executor == nil {
 			return Plan{}, &ContractError{"missing-executor", d.Name,
 				fmt.Sprintf("tool %q is visible but nothing executes it", d.Name)}
 		}
-		plan.Visible = append(plan.Visible, d)
+		plan.Visible = append(plan.Visible, *d)
 	}
 	return plan, nil
 }

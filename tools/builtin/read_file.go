@@ -90,7 +90,7 @@ func runReadFile(ctx context.Context, locks *pathLocks, call agentcore.Call) (ag
 		return agentcore.Result{}, fmt.Errorf("%s is a binary file of %d bytes (%s): it can't be shown as text",
 			name, info.Size(), http.DetectContentType(head))
 	}
-	return readLines(f, head, name, args)
+	return readLines(f, head, name, args, info.Size())
 }
 
 func isImage(mimeType string) bool {
@@ -136,7 +136,7 @@ func readImage(f *os.File, head []byte, name, mimeType string, size int64) (agen
 
 // readLines returns the lines asked for. It reads the file once, in a buffer of
 // fixed size, so a file of any length costs no more memory than what is shown.
-func readLines(f *os.File, head []byte, name string, args readArgs) (agentcore.Result, error) {
+func readLines(f *os.File, head []byte, name string, args readArgs, size int64) (agentcore.Result, error) {
 	first := max(args.Offset, 1)
 	limit := args.Limit
 	if limit == 0 || limit > maxLines {
@@ -144,6 +144,7 @@ func readLines(f *os.File, head []byte, name string, args readArgs) (agentcore.R
 	}
 	r := bufio.NewReaderSize(io.MultiReader(bytes.NewReader(head), f), 64<<10)
 	var out strings.Builder
+	out.Grow(int(min(size, maxReadBytes)))
 	line, shown, more, cut := 1, 0, false, false
 	for {
 		part, err := r.ReadSlice('\n')
