@@ -44,5 +44,5 @@ fuzz: ## every fuzz target for FUZZTIME (default 30s)
 	@scripts/fuzz $(or $(FUZZTIME),30s)
 
 .PHONY: chaos
-chaos: deps ## replicas under faults for DURATION (default 20s) with SESSIONS chats (default 40), then the checker's own test
-	$(GO) run -tags chaos ./internal/chaos -duration $(or $(DURATION),20s) -sessions $(or $(SESSIONS),40)
+chaos: deps ## replicas under faults for DURATION (default 20s) with SESSIONS chats (40) and leases of TTL (1s), then the checker's own test
+	$(GO) run -tags chaos ./internal/chaos -duration $(or $(DURATION),20s) -sessions $(or $(SESSIONS),40) -ttl $(or $(TTL),1s)

@@ -29,7 +29,7 @@ var (
 	freeze = fault{"freeze", func(w *world) {
 		w.toOne(func(r *replica) {
 			r.signal(syscall.SIGSTOP)
-			w.pause(1200, 2500)
+			w.outlast()
 			r.signal(syscall.SIGCONT)
 		})
 	}}
@@ -39,7 +39,7 @@ var (
 	silence = fault{"silence", func(w *world) {
 		w.toOne(func(r *replica) {
 			r.proxy.Silence()
-			w.pause(300, 2200)
+			w.outlast()
 			r.proxy.Speak()
 		})
 	}}
@@ -122,6 +122,11 @@ func (w *world) toOne(do func(r *replica)) {
 			return
 		}
 	}
+}
+
+// outlast waits for about a lease's time: mostly longer.
+func (w *world) outlast() {
+	time.Sleep(w.schedule.ttl/2 + rand.N(2*w.schedule.ttl))
 }
 
 // pause waits for some milliseconds.

@@ -27,6 +27,7 @@ func main() {
 // options of the program.
 type options struct {
 	duration time.Duration
+	ttl      time.Duration
 	replicas int
 	sessions int
 	seed     uint64
@@ -38,6 +39,7 @@ type options struct {
 func run(ctx context.Context) int {
 	var o options
 	flag.DurationVar(&o.duration, "duration", 20*time.Second, "how long the design is loaded and hindered")
+	flag.DurationVar(&o.ttl, "ttl", time.Second, "of leases; more where the machine is slow for so many sessions")
 	flag.IntVar(&o.replicas, "replicas", 4, "processes that share the Redis")
 	flag.IntVar(&o.sessions, "sessions", 40, "chats that talk at once")
 	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "of the faults and the load")

@@ -2,13 +2,11 @@ package main
 
 import "time"
 
-// ttl of leases in all runs.
-const ttl = time.Second
-
 // schedule is what a run does to the replicas, and for how long.
 type schedule struct {
-	mutant   string // empty: the design
-	control  string // whose schedule this is, of a sound build
+	ttl      time.Duration // of leases
+	mutant   string        // empty: the design
+	control  string        // whose schedule this is, of a sound build
 	duration time.Duration
 	sessions int
 	every    time.Duration // a fault, on average
@@ -44,7 +42,7 @@ type fault struct {
 
 func design(o options) schedule {
 	return schedule{
-		duration: o.duration, sessions: o.sessions, every: 400 * time.Millisecond, doubles: 8, forgets: 4,
+		ttl: o.ttl, duration: o.duration, sessions: o.sessions, every: 400 * time.Millisecond, doubles: 8, forgets: 4,
 		faults: []fault{kill, kill, freeze, cut, cut, silence, drop, drop, killRedis, terminate},
 	}
 }
@@ -53,11 +51,11 @@ func design(o options) schedule {
 func mutants() []schedule {
 	const long, many = 5 * time.Second, 24
 	return []schedule{
-		{mutant: "fence", duration: long, sessions: many, every: 800 * time.Millisecond, timeless: true, pace: 150 * time.Millisecond, faults: []fault{freeze, silence}},
-		{mutant: "release", duration: long, sessions: many, every: time.Hour, deaf: true},
-		{mutant: "drain", duration: long, sessions: many, every: 200 * time.Millisecond, faults: []fault{kill}},
-		{mutant: "append", duration: long, sessions: many, every: 50 * time.Millisecond, faults: []fault{drop, cut}},
-		{mutant: "intent", duration: long, sessions: many, every: 200 * time.Millisecond, faults: []fault{kill}},
-		{mutant: "dedupe", duration: long, sessions: many, every: time.Hour, doubles: 20},
+		{ttl: time.Second, mutant: "fence", duration: long, sessions: many, every: 800 * time.Millisecond, timeless: true, pace: 150 * time.Millisecond, faults: []fault{freeze, silence}},
+		{ttl: time.Second, mutant: "release", duration: long, sessions: many, every: time.Hour, deaf: true},
+		{ttl: time.Second, mutant: "drain", duration: long, sessions: many, every: 200 * time.Millisecond, faults: []fault{kill}},
+		{ttl: time.Second, mutant: "append", duration: long, sessions: many, every: 50 * time.Millisecond, faults: []fault{drop, cut}},
+		{ttl: time.Second, mutant: "intent", duration: long, sessions: many, every: 200 * time.Millisecond, faults: []fault{kill}},
+		{ttl: time.Second, mutant: "dedupe", duration: long, sessions: many, every: time.Hour, doubles: 20},
 	}
 }

@@ -29,6 +29,7 @@ type settings struct {
 	Redis, Prefix            string
 	Telegram, Token, Webhook string
 	Model, Key, World        string
+	TTL                      time.Duration
 	Deaf, Timeless           bool
 }
 
@@ -77,9 +78,9 @@ func serve(log *slog.Logger) error {
 	if cfg.Deaf {
 		s = deaf{shared}
 	}
-	hold := ttl
+	hold := cfg.TTL
 	if cfg.Timeless {
-		s, hold = timeless{s}, time.Minute
+		s, hold = timeless{s, cfg.TTL}, time.Minute
 	}
 	g, err := gateway.New(gateway.Config{
 		Store: s, Channels: []channels.Channel{bot}, Model: providers.Retry(model, providers.RetryConfig{Max: 2, Logger: log}),
@@ -115,10 +116,13 @@ func (deafBus) Publish(context.Context, string, []byte) error { return nil }
 
 // timeless is a store whose leases end long before their holder thinks, as if
 // its clock stood still: it neither renews in time nor stops by itself.
-type timeless struct{ store.Store }
+type timeless struct {
+	store.Store
+	ttl time.Duration
+}
 
 func (t timeless) Acquire(ctx context.Context, session, owner string, _ time.Duration) (store.Lease, error) {
-	return t.Store.Acquire(ctx, session, owner, ttl)
+	return t.Store.Acquire(ctx, session, owner, t.ttl)
 }
 
 type toolbox []*agentcore.Tool

@@ -72,7 +72,7 @@ func newWorld(ctx context.Context, o options, s schedule) (*world, error) {
 	w.http = httptest.NewServer(mux)
 	w.settings = settings{
 		Prefix: prefix, Telegram: w.telegram.URL(), Token: w.telegram.Token(), Webhook: w.http.URL + "/webhook/telegram",
-		Model: w.model.URL(), Key: canary, World: w.http.URL + "/world", Deaf: s.deaf, Timeless: s.timeless,
+		Model: w.model.URL(), Key: canary, World: w.http.URL + "/world", TTL: s.ttl, Deaf: s.deaf, Timeless: s.timeless,
 	}
 	for i := range o.replicas {
 		r := &replica{number: i}
