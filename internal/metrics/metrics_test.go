@@ -187,8 +187,8 @@ func TestEveryMetricOfTheDashboardAndTheAlertsExists(t *testing.T) {
 		known[name] = true
 		unused[name] = strings.HasPrefix(name, "clawbot_")
 	}
-	for _, file := range []string{"grafana/clawbot.json", "prometheus/alerts.yml"} {
-		text, err := os.ReadFile(filepath.Join("..", "..", "deploy", file))
+	for _, file := range []string{"deploy/grafana/clawbot.json", "deploy/prometheus/alerts.yml", "docs/operations.md"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", file))
 		if err != nil {
 			t.Fatal(err)
 		}
