@@ -42,6 +42,9 @@ func (d *doctor) store(ctx context.Context) []finding {
 	if w, ok := s.(warner); ok {
 		list = append(list, durability(ctx, w)...)
 	}
+	if _, shared := s.(claimer); shared {
+		list = append(list, d.sharedWorkspace(ctx, s.State())...)
+	}
 	return append(list, d.deadLetters(ctx, s)...)
 }
 
@@ -59,6 +62,18 @@ func durability(ctx context.Context, w warner) []finding {
 		list = append(list, f)
 	}
 	return list
+}
+
+// sharedWorkspace compares the workspace with that of the other replicas, once
+// one has recorded it: looking must not decide which it is.
+func (d *doctor) sharedWorkspace(ctx context.Context, state store.State) []finding {
+	if _, err := state.Get(ctx, workspaceKey); err != nil {
+		return nil
+	}
+	if err := (sharedWorkspace{state, d.cfg.Tools.Workspace}).check(ctx); err != nil {
+		return []finding{fail("", "%v", err)}
+	}
+	return []finding{ok("the workspace is the one that all replicas use")}
 }
 
 // deadLetters tells of messages that were given up.

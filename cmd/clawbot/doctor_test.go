@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +12,8 @@ import (
 	"time"
 
 	"clawbot/config"
+	"clawbot/internal/redact"
+	"clawbot/internal/redistest"
 )
 
 func TestDoctorBesideARunningBotSaysThatItRunsAndIsReady(t *testing.T) {
@@ -87,5 +91,34 @@ func TestAddressesThatTelegramCannotPostToAreFailures(t *testing.T) {
 		if f := telegramWebhook(&config.TelegramAccount{WebhookURL: address}, ":8080"); f.Status != want {
 			t.Errorf("%s: %v", address, f)
 		}
+	}
+}
+
+func TestDoctorTellsWhichSettingsOfRedisLoseDataAndWhoseWorkspaceItIs(t *testing.T) {
+	server := redistest.Start(t)
+	cfg := config.Default()
+	cfg.Store.Driver, cfg.Store.URL = "redis", redact.Secret(server.URL())
+	cfg.Tools.Workspace = t.TempDir()
+	d := &doctor{cfg: cfg, log: slog.New(slog.DiscardHandler)}
+	said := func() string {
+		var out strings.Builder
+		for _, f := range d.store(t.Context()) {
+			fmt.Fprintf(&out, "%s %s → %s\n", f.Status, f.Message, f.Remedy)
+		}
+		return out.String()
+	}
+	if out := said(); !strings.Contains(out, "ok redis, and a write is durable") || !strings.Contains(out, "appendonly") || strings.Contains(out, "workspace") {
+		t.Errorf("a Redis as it comes:\n%s", out)
+	}
+	s, err := drivers()["redis"](t.Context(), cfg.Store, d.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := (sharedWorkspace{s.State(), t.TempDir()}).check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if out := said(); !strings.Contains(out, "fail tools.workspace: ") || !strings.Contains(out, "mount the same volume") {
+		t.Errorf("another folder than the replicas':\n%s", out)
 	}
 }
