@@ -33,6 +33,9 @@ func (t *tenure) dealWithSignals(r *run) error {
 	defer t.mu.Unlock()
 	if n := len(w.Signals); n > 0 {
 		t.before = w.Signals[n-1].Position + 1
+		// Others may have come meanwhile, and what was told of them is forgotten
+		// here: look once more.
+		t.look = true
 	}
 	t.stop = false
 	t.queued = countLoud(w.Messages)

@@ -132,15 +132,15 @@ func (s *Server) Run(ctx context.Context) error {
 		began := time.Now()
 		err := s.serve(ctx, first)
 		s.down(err)
-		first()
 		if ctx.Err() != nil {
 			break
 		}
+		s.cfg.Changed()
+		first()
 		if time.Since(began) > settledAfter {
 			pause = firstPause
 		}
 		s.log.Warn("the server is gone; it is started again", "err", err, "in", pause)
-		s.cfg.Changed()
 		wait := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():
@@ -193,8 +193,8 @@ func (s *Server) serve(ctx context.Context, first func()) error {
 		if err := s.list(ctx, session); err != nil {
 			return fmt.Errorf("list its tools: %w", err)
 		}
+		s.cfg.Changed() // before it counts as tried: whoever waits sees the tools
 		first()
-		s.cfg.Changed()
 		select {
 		case <-ctx.Done():
 			return nil
