@@ -27,7 +27,9 @@ func (h hooking) After(_ context.Context, _ agentcore.Call, result agentcore.Res
 }
 
 func TestHooksBlockReplaceAndSeeResults(t *testing.T) {
-	pass := func(agentcore.Call, *tools.Scope) (agentcore.BeforeResult, error) { return agentcore.BeforeResult{}, nil }
+	pass := func(agentcore.Call, *tools.Scope) (agentcore.BeforeResult, error) {
+		return agentcore.BeforeResult{}, nil
+	}
 	keep := func(agentcore.Result) (agentcore.AfterResult, error) { return agentcore.AfterResult{}, nil }
 	for name, test := range map[string]struct {
 		before func(agentcore.Call, *tools.Scope) (agentcore.BeforeResult, error)

@@ -42,7 +42,7 @@ func TestAttacksAreAskedAboutAndNeverStored(t *testing.T) {
 		// the environment
 		"PATH=/tmp ls", "LD_PRELOAD=./x ls", "A=1", "export PATH=/tmp", "ls; PATH=/tmp ls",
 		// programs by path
-		"./ls", "../ls", "/tmp/ls", "/work/ls", "bin/ls", "/usr/bin/../bin/ls",
+		"./ls", "../ls", "/tmp/ls", "/srv/ls", "bin/ls", "/usr/bin/../bin/ls",
 		// redirections, the background, expansions
 		"echo hi > ~/.ssh/authorized_keys", "echo hi >> f", "cat < f", "ls 2>&1", "ls 2>/dev/null", "ls >&2",
 		"sleep 999 & disown", "ls &", "ls & id", "(ls)", "{ ls; }", "ls $(id)", "ls `id`", `ls "$(id)"`, `ls "$HOME"`, "ls $HOME", "ls ${x}", "ls $((1))", "ls ~", "ls ~root",
