@@ -67,7 +67,7 @@ func (g *Gateway) deliver(t *tenure, h *host, to channels.Target, run string, st
 		return d
 	}
 	d.journal = &journal{t: t, run: run}
-	cfg := reply.Config{Channel: h.channel, Target: to, Journal: d.journal, Pacer: h.pacer, Logger: t.log}
+	cfg := reply.Config{Channel: h.channel, Target: to, Journal: d.journal, Pacer: h.pacer, BeforeWrite: t.checkTrust, Logger: t.log}
 	if state != nil {
 		cfg.State = *state
 	}

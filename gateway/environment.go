@@ -218,6 +218,7 @@ func (e *environment) perform(ctx context.Context, name string, call agentcore.C
 	if err != nil {
 		return agentcore.Result{}, err
 	}
+	e.r.t.checkTrust()
 	if e.r.t.ctx.Err() != nil {
 		return agentcore.Result{}, context.Cause(e.r.t.ctx)
 	}

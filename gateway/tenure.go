@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"clawbot/store"
@@ -45,19 +46,21 @@ type tenure struct {
 	gave    bool // would, but waits for a person; guarded by the dispatcher
 	began   time.Time
 
-	g      *Gateway
-	log    *slog.Logger
-	lease  store.Lease
-	tr     *transcript
-	ctx    context.Context // ends when the lease can't be trusted
-	lose   context.CancelCauseFunc
-	rouse  chan struct{} // wakes watch; capacity 1
-	more   chan struct{} // wakes who waits for the rest of a message; capacity 1
-	resume resumption    // what an earlier tenure left behind
-	asked  *signal       // wants a summary once nothing else is to be done
-	lost   bool          // a message was found to be damaged
-	counts []string      // reservations to give back
-	marks  []*inbound    // messages with a reaction that is to go
+	g     *Gateway
+	log   *slog.Logger
+	lease store.Lease
+	tr    *transcript
+	ctx   context.Context // ends when the lease can't be trusted
+	lose  context.CancelCauseFunc
+	rouse chan struct{} // wakes watch; capacity 1
+	// trusted is until when the lease is, as a time since began.
+	trusted atomic.Int64
+	more    chan struct{} // wakes who waits for the rest of a message; capacity 1
+	resume  resumption    // what an earlier tenure left behind
+	asked   *signal       // wants a summary once nothing else is to be done
+	lost    bool          // a message was found to be damaged
+	counts  []string      // reservations to give back
+	marks   []*inbound    // messages with a reaction that is to go
 
 	mu      sync.Mutex
 	dirty   bool  // poked since the last attempt to release

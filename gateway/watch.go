@@ -16,6 +16,7 @@ func (t *tenure) watch() (stop func()) {
 	ctx, cancel := context.WithCancel(t.ctx)
 	done := make(chan struct{})
 	ttl := t.g.cfg.LeaseTTL
+	t.trustUntil(time.Now().Add(ttl * 2 / 3))
 	trust := time.AfterFunc(ttl*2/3, func() { t.lose(errLost) })
 	go func() {
 		defer close(done)
@@ -49,6 +50,7 @@ func (t *tenure) renew(ctx context.Context, trust *time.Timer) {
 	case err == nil:
 		// The lease runs from when the store heard of us, not from when we
 		// heard back.
+		t.trustUntil(sent.Add(ttl * 2 / 3))
 		trust.Reset(ttl*2/3 - time.Since(sent))
 		t.observe(w)
 	case errors.Is(err, store.ErrFenced):
@@ -69,5 +71,17 @@ func (t *tenure) peek(ctx context.Context) {
 		t.lose(err)
 	case ctx.Err() == nil:
 		t.log.Warn("the inbox can't be looked at; the next renewal will", "err", err)
+	}
+}
+
+// trustUntil notes how long the lease can be trusted.
+func (t *tenure) trustUntil(at time.Time) { t.trusted.Store(int64(at.Sub(t.began))) }
+
+// checkTrust ends the tenure if the lease can't be trusted any more. It is for
+// the moment before something that the store can't fence, a message or a tool:
+// a process that slept may wake right there, before its timers have fired.
+func (t *tenure) checkTrust() {
+	if int64(time.Since(t.began)) >= t.trusted.Load() {
+		t.lose(errLost)
 	}
 }

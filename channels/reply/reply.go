@@ -22,8 +22,12 @@ type Config struct {
 	// beginning, with the same freezes.
 	State State
 	// Pacer is shared by all replies on one channel; nil is one of its own.
-	Pacer  *Pacer
-	Logger *slog.Logger
+	Pacer *Pacer
+	// BeforeWrite is called right before each write to the platform, which must
+	// be the last thing that whoever lost the conversation does: it may end
+	// Run's context. nil: nothing.
+	BeforeWrite func()
+	Logger      *slog.Logger
 }
 
 // Reply is one reply being delivered. Its methods are safe for concurrent use.

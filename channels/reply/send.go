@@ -83,7 +83,7 @@ func (a *actor) post(j *job) error {
 	}
 	out := a.outgoing(s, j)
 	out.Nonce = s.Nonce
-	ctx, cancel := context.WithTimeout(a.ctx, sendTimeout)
+	ctx, cancel := a.writing()
 	defer cancel()
 	id, err := a.cfg.Channel.Post(ctx, target, out)
 	a.count(func(st *Stats) { st.Posts++ })
@@ -103,7 +103,7 @@ func (a *actor) post(j *job) error {
 
 func (a *actor) edit(j *job) error {
 	s := a.slots[j.index]
-	ctx, cancel := context.WithTimeout(a.ctx, sendTimeout)
+	ctx, cancel := a.writing()
 	defer cancel()
 	err := a.cfg.Channel.Edit(ctx, a.target, s.ID, a.outgoing(s, j))
 	a.count(func(st *Stats) { st.Edits++ })
@@ -113,6 +113,14 @@ func (a *actor) edit(j *job) error {
 	}
 	a.shown(s, j)
 	return nil
+}
+
+// writing is the context of one write to the platform.
+func (a *actor) writing() (context.Context, context.CancelFunc) {
+	if a.cfg.BeforeWrite != nil {
+		a.cfg.BeforeWrite()
+	}
+	return context.WithTimeout(a.ctx, sendTimeout)
 }
 
 // shown records what the slot's message shows now. The hash is only of what
@@ -310,7 +318,7 @@ func (a *actor) remove(j *job) error {
 		a.slots = a.slots[:j.index]
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(a.ctx, sendTimeout)
+	ctx, cancel := a.writing()
 	defer cancel()
 	var err error
 	if d, ok := a.cfg.Channel.(channels.Deleter); ok {
