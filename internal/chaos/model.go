@@ -49,7 +49,7 @@ func (s schedule) answer(_ context.Context, req *modeltest.Request) modeltest.Tu
 			again[of[m.ToolCallID]] = strings.Contains(m.Text, "did not run")
 		}
 	}
-	var turn modeltest.Turn
+	turn := modeltest.Turn{FirstAfter: s.think}
 	for _, q := range open {
 		if calls[q] == 0 || again[q] {
 			turn.Calls = append(turn.Calls, modeltest.Call{

@@ -19,6 +19,8 @@ type schedule struct {
 	timeless bool
 	// pace is the model's time for ten characters; 0 is 15 ms.
 	pace time.Duration
+	// think is how long the model takes to begin.
+	think time.Duration
 	// doubles is how many of 100 events are delivered twice, forgets how many
 	// have the answer to their delivery lost.
 	doubles, forgets int
@@ -53,7 +55,7 @@ func mutants() []schedule {
 	return []schedule{
 		{ttl: time.Second, mutant: "fence", duration: long, sessions: many, every: 800 * time.Millisecond, timeless: true, pace: 150 * time.Millisecond, faults: []fault{freeze, silence}},
 		{ttl: time.Second, mutant: "release", duration: long, sessions: many, every: time.Hour, deaf: true},
-		{ttl: time.Second, mutant: "drain", duration: long, sessions: many, every: 200 * time.Millisecond, faults: []fault{kill}},
+		{ttl: time.Second, mutant: "drain", duration: long, sessions: many, every: 200 * time.Millisecond, think: 200 * time.Millisecond, faults: []fault{kill}},
 		{ttl: time.Second, mutant: "append", duration: long, sessions: many, every: 50 * time.Millisecond, faults: []fault{drop, cut}},
 		{ttl: time.Second, mutant: "intent", duration: long, sessions: many, every: 200 * time.Millisecond, faults: []fault{kill}},
 		{ttl: time.Second, mutant: "dedupe", duration: long, sessions: many, every: time.Hour, doubles: 20},
