@@ -259,3 +259,10 @@ func TestATokenOfTheWrongKindIsRefusedWithARemedy(t *testing.T) {
 		}
 	}
 }
+
+func TestASessionIsKeptBeforeAnythingHappensInIt(t *testing.T) {
+	r := newRig(t, channeltest.DiscordConfig{}, Config{})
+	r.bot.pace.keep = time.Hour // later than any power cut
+	r.receive()
+	r.must(r.host.WaitState(r.ctx, "gateway.0", func(state string) bool { return strings.Contains(state, "session-") }))
+}
