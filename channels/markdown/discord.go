@@ -34,6 +34,9 @@ func discordInert(before rune, s string) string {
 type commonmark struct {
 	inert  func(before rune, s string) string
 	levels int // of headings that are kept
+	// indented keeps code in the list that it is in. Discord would show the
+	// indentation as part of the code; in CommonMark the list would end there.
+	indented bool
 }
 
 func (d *commonmark) text(w *walker, s string) {
@@ -93,6 +96,9 @@ func (d *commonmark) code(w *walker, s string) {
 	if strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") {
 		s = " " + s + " "
 	}
+	if w.before() == '`' {
+		w.raw(zeroWidth) // two spans side by side would read as one
+	}
 	w.raw(run + s + run)
 }
 
@@ -115,7 +121,12 @@ func partFences(code string) string {
 }
 
 func (d *commonmark) fence(w *walker, lang, code string) {
-	w.verbatim("```" + lang + "\n" + partFences(code) + "\n```")
+	text := "```" + lang + "\n" + partFences(code) + "\n```"
+	if d.indented {
+		w.prefixed(text)
+	} else {
+		w.verbatim(text)
+	}
 }
 
 func (d *commonmark) heading(w *walker, level int, content func()) {

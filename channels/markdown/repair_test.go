@@ -68,6 +68,7 @@ func letters(s string) string {
 
 func TestWhatIsShownWhileATextGrowsIsABeginningOfWhatItWillBe(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
+		// What a lone star is depends on what follows, so it may change as a text grows.
 		src := strings.ReplaceAll(document().Draw(t, "src"), "3*4", "3")
 		if strings.Contains(src, "|") {
 			t.Skip("tables are drawn anew with each row")

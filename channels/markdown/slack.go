@@ -13,7 +13,9 @@ func SlackMrkdwn(src string) string { return marked(src, &slackMrkdwn{}) }
 
 // SlackBlock renders src as the text of a Slack markdown block, which is
 // Markdown without tables. A mention is made inert by a zero-width space.
-func SlackBlock(src string) string { return marked(src, &commonmark{inert: slackInert, levels: 6}) }
+func SlackBlock(src string) string {
+	return marked(src, &commonmark{inert: slackInert, levels: 6, indented: true})
+}
 
 // marked renders src in a dialect whose decorations are part of the text.
 func marked(src string, d dialect) string {

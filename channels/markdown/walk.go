@@ -156,13 +156,18 @@ func (w *walker) nested(prefix string, quote bool, content func()) {
 func (w *walker) verbatim(s string) {
 	p := w.prefix
 	w.prefix = w.quotes
+	w.prefixed(s)
+	w.prefix = p
+}
+
+// prefixed writes text line by line, each behind the prefix.
+func (w *walker) prefixed(s string) {
 	for i, line := range strings.Split(s, "\n") {
 		if i > 0 {
 			w.newLine()
 		}
 		w.raw(line)
 	}
-	w.prefix = p
 }
 
 // ownLine makes sure that what comes next begins a line, even after a list
