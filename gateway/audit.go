@@ -23,7 +23,8 @@ type AuditRecord struct {
 	Role   string `json:"role"`
 	Tool   string `json:"tool"`
 	Call   string `json:"call"`
-	// Arguments as the tool got them.
+	// Arguments as the tool got them; of a call that never came to it, as the
+	// model wrote them, a text if they are no JSON.
 	Arguments json.RawMessage `json:"arguments"`
 	// Approver decided about the call, if it took a person: an id, or "rule" for
 	// what somebody approved for good.
@@ -78,6 +79,13 @@ func (e *environment) trace(ctx context.Context, call agentcore.Call) (context.C
 	return context.WithValue(ctx, trailKey{}, t), t
 }
 
+// got notes the arguments that a hook made of the call's.
+func (t *trail) got(call agentcore.Call) {
+	if t != nil {
+		t.call = call
+	}
+}
+
 // decided notes who let the call run, or did not.
 func (t *trail) decided(by, decision string) {
 	if t != nil {
@@ -125,6 +133,14 @@ func (t *trail) end(result *agentcore.Result, err error) {
 	_ = t.write(outcome, clip(detail, 500)) // it has been logged
 }
 
+// unrun records a call that never came to its tool: it named none that is there
+// for this company, its arguments were wrong, a hook blocked it, or it was
+// skipped.
+func (e *environment) unrun(call *agentcore.ToolCall, result *agentcore.Result) {
+	_, t := e.trace(e.r.ctx, agentcore.Call{ID: call.ID, Name: call.Name, Arguments: call.Arguments})
+	t.end(result, nil)
+}
+
 func (t *trail) write(outcome AuditOutcome, detail string) error {
 	e, r := t.e, t.record
 	e.mu.Lock()
@@ -135,6 +151,9 @@ func (t *trail) write(outcome AuditOutcome, detail string) error {
 		r.Message = last.ID
 	}
 	r.Tool, r.Call, r.Arguments = t.call.Name, t.call.ID, t.call.Arguments
+	if !json.Valid(r.Arguments) { // as a model may write them
+		r.Arguments, _ = json.Marshal(string(t.call.Arguments)) // texts always encode
+	}
 	r.Outcome, r.Detail = outcome, detail
 	if outcome != AuditBegun {
 		r.TookMS = time.Since(t.began).Milliseconds()

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"clawbot/agentcore"
 	"clawbot/channels"
 	"clawbot/tools"
 )
@@ -113,4 +115,32 @@ func nextQuestion(t *testing.T, c *chat, answered string) string {
 	}
 	t.Fatal("nobody was asked again")
 	return ""
+}
+
+func TestACallThatNeverCameToItsToolIsAuditedAsRefused(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, l := newChat("chat"), &ledger{}
+		m := &script{steps: []step{call("c1", "act", `{"blocked":1}`), call("c2", "hidden", `{"a":1}`), call("c3", "act", `[1]`), call("c4", "act", `{"a":`), say("done")}}
+		act := tool("act", func(context.Context) string { return "ran" })
+		before := func(call agentcore.Call, _ *tools.Scope) (agentcore.BeforeResult, error) {
+			return agentcore.BeforeResult{Block: true, Reason: "the hook says no"}, nil
+		}
+		b := start(t, audited(t, l, c, m, hooking{toolset{act}, before, nil}))
+		c.send(t, direct(sess, "1", "go"))
+		settled(t, b)
+		got := l.lines()
+		if len(got) != 4 {
+			t.Fatalf("records: %q", got)
+		}
+		for i, want := range []string{
+			`refused act({"blocked":1}) by 7 on chat:   the hook says no`,
+			`refused hidden({"a":1}) by 7 on chat:   Tool hidden not found`,
+			`refused act([1]) by 7 on chat:   Validation failed`,
+			`refused act("{\"a\":") by 7 on chat:   `,
+		} {
+			if !strings.HasPrefix(got[i], want) {
+				t.Errorf("record %d: %q, want %q", i, got[i], want)
+			}
+		}
+	})
 }

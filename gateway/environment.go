@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,6 +37,11 @@ type Hooks interface {
 	After(ctx context.Context, call agentcore.Call, result agentcore.Result) (agentcore.AfterResult, error)
 }
 
+// Changing is a [Toolbox] whose tools change while runs go on, as servers come
+// and go. Generation returns another number after each change; a run looks at
+// it before every turn and every call.
+type Changing interface{ Generation() int64 }
+
 // Teller is a [Toolbox] that can say in one line what a call is about: the
 // argument worth showing to people. Empty is nothing worth showing.
 type Teller interface {
@@ -67,10 +73,14 @@ type environment struct {
 	allowed map[string]*agentcore.Tool // as the toolbox gave them, by name
 	list    []*agentcore.Tool          // wrapped
 	stale   bool                       // the loop has another list
-	scope   *tools.Scope
-	root    *os.Root
-	rootErr error
-	opened  bool
+	// generation is the toolbox's when it was asked; gone says why a tool that
+	// was there is not any more.
+	generation int64
+	gone       map[string]string
+	scope      *tools.Scope
+	root       *os.Root
+	rootErr    error
+	opened     bool
 	// What is asked of people, see approve.go.
 	asked     map[string]string // approval by call key
 	left      map[string]bool   // calls whose approval was left to a successor, by call id
@@ -78,24 +88,37 @@ type environment struct {
 }
 
 func (g *Gateway) newEnvironment(r *run, last *inbound) *environment {
-	e := &environment{r: r, request: ToolRequest{Session: r.t.session, Channel: last.Channel, Target: last.Target}}
+	e := &environment{r: r, gone: map[string]string{}, request: ToolRequest{Session: r.t.session, Channel: last.Channel, Target: last.Target}}
 	e.request.Role, e.request.Sender = r.who.lowest()
 	e.request.Roles = r.who.roles()
-	e.set()
+	e.generation = g.generation()
+	e.set("")
 	e.stale = false
 	return e
 }
 
-// set asks the toolbox for the tools of the present company.
-func (e *environment) set() {
+func (g *Gateway) generation() int64 {
+	if box, ok := g.cfg.Toolbox.(Changing); ok {
+		return box.Generation()
+	}
+	return 0
+}
+
+// set asks the toolbox for the tools of the present company. why is said of
+// those that are not among them any more.
+func (e *environment) set(why string) {
+	before := e.allowed
 	e.allowed, e.list, e.scope = map[string]*agentcore.Tool{}, nil, nil
 	e.stale = true
-	box := e.r.t.g.cfg.Toolbox
-	if box == nil {
-		return
+	if box := e.r.t.g.cfg.Toolbox; box != nil {
+		for _, t := range box.For(e.r.t.ctx, e.request) {
+			e.add(t)
+		}
 	}
-	for _, t := range box.For(e.r.t.ctx, e.request) {
-		e.add(t)
+	for name := range before {
+		if e.allowed[name] == nil {
+			e.gone[name] = why
+		}
 	}
 }
 
@@ -110,28 +133,45 @@ func (e *environment) add(t *agentcore.Tool) *agentcore.Tool {
 // resolve finds a tool that was not declared. It has the rights of the present
 // company, and is taken away with them.
 func (e *environment) resolve(ctx context.Context, name string) (*agentcore.Tool, error) {
-	resolver, ok := e.r.t.g.cfg.Toolbox.(Resolver)
-	if !ok {
-		return nil, nil
-	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.update()
-	if t := resolver.Resolve(ctx, e.request, name); t != nil && t.Name == name {
+	if t := e.undeclared(ctx, name); t != nil {
 		return e.add(t), nil
+	}
+	if why := e.gone[name]; why != "" {
+		return nil, fmt.Errorf("%s may not be used any more: %s", name, why)
 	}
 	return nil, nil
 }
 
-// update brings the tools in line with who is in the run.
+// undeclared asks the toolbox for a tool that it did not give by itself.
+func (e *environment) undeclared(ctx context.Context, name string) *agentcore.Tool {
+	resolver, ok := e.r.t.g.cfg.Toolbox.(Resolver)
+	if !ok {
+		return nil
+	}
+	if t := resolver.Resolve(ctx, e.request, name); t != nil && t.Name == name {
+		return t
+	}
+	return nil
+}
+
+// update brings the tools in line with who is in the run, and with what there
+// is.
 func (e *environment) update() {
 	role, sender := e.r.who.lowest()
 	roles := e.r.who.roles()
-	if role == e.request.Role && sender == e.request.Sender && slices.EqualFunc(roles, e.request.Roles, slices.Equal) {
+	if role != e.request.Role || sender != e.request.Sender || !slices.EqualFunc(roles, e.request.Roles, slices.Equal) {
+		e.request.Role, e.request.Sender, e.request.Roles = role, sender, roles
+		e.generation = e.r.t.g.generation()
+		e.set("somebody without the right to it has joined the conversation")
 		return
 	}
-	e.request.Role, e.request.Sender, e.request.Roles = role, sender, roles
-	e.set()
+	if now := e.r.t.g.generation(); now != e.generation {
+		e.generation = now
+		e.set("what it belongs to is gone or no longer offers it")
+	}
 }
 
 // refresh reports whether the loop needs the list of tools anew.
@@ -162,9 +202,15 @@ func (e *environment) enter(name string) (*agentcore.Tool, *tools.Scope, error) 
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.update()
-	t, ok := e.allowed[name]
-	if !ok {
-		return nil, nil, fmt.Errorf("%s may not be used any more: somebody without the right to it has joined the conversation", name)
+	t := e.allowed[name]
+	if t == nil {
+		// One that was not declared is kept only until the tools change.
+		if t = e.undeclared(e.r.t.ctx, name); t != nil {
+			e.add(t)
+		}
+	}
+	if t == nil {
+		return nil, nil, fmt.Errorf("%s may not be used any more: %s", name, cmp.Or(e.gone[name], "it is gone"))
 	}
 	if e.scope == nil {
 		if !e.opened {

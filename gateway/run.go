@@ -292,6 +292,9 @@ func (r *run) handle(ev *agentcore.Event) error {
 	case agentcore.ToolUpdate:
 		r.out.toolUpdate(ev.Call, ev.Update)
 	case agentcore.ToolEnd:
+		if !ev.Executed {
+			r.env.unrun(ev.Call, ev.Result)
+		}
 		r.out.toolEnd(ev.Call, ev.Result)
 	}
 	return nil

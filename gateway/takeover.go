@@ -286,6 +286,9 @@ func (e *environment) rerun(ctx context.Context, call openCall, began bool) (res
 	e.mu.Lock()
 	t := e.allowed[call.Name]
 	e.mu.Unlock()
+	if t == nil {
+		t, _ = e.resolve(ctx, call.Name) // one that was not declared
+	}
 	if t == nil || began && !t.Idempotent {
 		return result, false
 	}
@@ -314,12 +317,13 @@ func (e *environment) rerun(ctx context.Context, call openCall, began bool) (res
 
 // repeat runs a call outside of the loop. Its time counts from when it may run.
 func (e *environment) repeat(ctx context.Context, call agentcore.Call) (result agentcore.Result, err error) {
+	ctx, trail := e.trace(ctx, call)
+	defer func() { trail.end(&result, err) }()
 	call, refusal, err := e.hooked(ctx, call)
 	if err != nil || refusal != "" {
 		return refused(refusal), err
 	}
-	ctx, trail := e.trace(ctx, call)
-	defer func() { trail.end(&result, err) }()
+	trail.got(call)
 	ctx, refusal, err = e.admit(ctx, call.Name, call)
 	if err != nil || refusal != "" {
 		return refused(refusal), err

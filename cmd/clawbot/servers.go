@@ -82,6 +82,7 @@ func (b *toolbox) rebuild() {
 	if err := b.registry.Rebuild(sources...); err != nil {
 		b.log.Error("the tools stay as they were: two of them contradict each other", "err", err)
 	}
+	b.generation.Add(1)
 }
 
 // down says why a tool's server can't be used; nil for tools of none.

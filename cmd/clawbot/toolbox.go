@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"clawbot/agentcore"
 	"clawbot/config"
@@ -36,6 +37,7 @@ type toolbox struct {
 	servers     map[string]*mcp.Server
 	deferred    map[string]bool // by server: its tools are found, not declared
 	rebuilding  sync.Mutex
+	generation  atomic.Int64 // raised by each rebuild
 	policy      tools.Policy
 	permissions map[string]config.Permission
 	log         *slog.Logger
@@ -44,6 +46,7 @@ type toolbox struct {
 var (
 	_ gateway.Toolbox  = (*toolbox)(nil)
 	_ gateway.Resolver = (*toolbox)(nil)
+	_ gateway.Changing = (*toolbox)(nil)
 	_ gateway.Hooks    = (*toolbox)(nil)
 	_ gateway.Teller   = (*toolbox)(nil)
 	_ gateway.Judge    = (*toolbox)(nil)
@@ -86,6 +89,9 @@ func (b *toolbox) close() { b.builtin.Close() }
 func (b *toolbox) For(_ context.Context, req gateway.ToolRequest) []*agentcore.Tool {
 	return b.fill(b.granted(req))
 }
+
+// Generation implements [gateway.Changing].
+func (b *toolbox) Generation() int64 { return b.generation.Load() }
 
 // granted are the tools that all whom they are wanted for may use.
 func (b *toolbox) granted(req gateway.ToolRequest) []*agentcore.Tool {
