@@ -45,6 +45,9 @@ type TelegramAccount struct {
 	WebhookURL string `toml:"webhook_url" rule:"url:https,http"`
 	// WebhookSecret is sent with each update; empty derives it from the token.
 	WebhookSecret redact.Secret `toml:"webhook_secret"`
+	// Drafts shows answers in private as drafts while they are written, instead
+	// of editing a message.
+	Drafts bool `toml:"drafts"`
 }
 
 // Slack is the Slack channel: one workspace, or several by name.

@@ -49,6 +49,9 @@ type Config struct {
 	// WebhookSecret is sent by Telegram with each update; derived from the
 	// token if empty. Letters, digits, "_" and "-", at most 256.
 	WebhookSecret redact.Secret `toml:"webhook_secret"`
+	// Drafts shows an answer that is being written in a private chat as a draft,
+	// which becomes a message when it is complete, instead of editing a message.
+	Drafts bool `toml:"drafts"`
 	// Logger takes what an operator should know; none by default.
 	Logger *slog.Logger `toml:"-"`
 }
@@ -71,6 +74,7 @@ type Channel struct {
 	health    health
 	moved     moved
 	admins    adminCache
+	drafts    drafts
 	answering sync.WaitGroup // calls made beside receiving
 }
 
@@ -159,6 +163,9 @@ func (c *Channel) Limits(to channels.Target) channels.Limits {
 		Text: maxText, Measure: measure,
 		FirstAfter: 700 * time.Millisecond, MinFirst: 24,
 		EditEvery: time.Second,
+	}
+	if c.drafted(to) {
+		l.FirstAfter = 300 * time.Millisecond // nothing stays of what comes too early
 	}
 	if !to.Direct {
 		l.EditEvery, l.PerMinute = 3200*time.Millisecond, 20

@@ -76,6 +76,8 @@ func classify(err error, a *attempt) *channels.SendError {
 	}
 	status := int(a.status.Load())
 	switch {
+	case unknownMethod(err):
+		return rejected(channels.ReasonOther)
 	case errors.Is(err, bot.ErrorUnauthorized), errors.Is(err, bot.ErrorNotFound), status == http.StatusUnauthorized:
 		return rejected(channels.ReasonAuth)
 	case errors.Is(err, bot.ErrorForbidden):

@@ -24,8 +24,11 @@ var (
 // five.
 const typingAgain = 4
 
-// Typing shows "typing…" in the chat or topic.
+// Typing shows "typing…" in the chat or topic, and keeps a draft from fading.
 func (c *Channel) Typing(ctx context.Context, to channels.Target) (int, error) {
+	if to.Direct && c.cfg.Drafts {
+		c.keepDraft(ctx, to)
+	}
 	err := c.call(ctx, 5*time.Second, &attempt{}, "sendChatAction", func(ctx context.Context) error {
 		_, err := c.api.SendChatAction(ctx, &bot.SendChatActionParams{
 			ChatID: c.chat(to), MessageThreadID: typingThread(to), Action: models.ChatActionTyping,

@@ -28,8 +28,21 @@ func writeTimeout(out channels.Outgoing) time.Duration {
 
 var errEmpty = errors.New("telegram: there is no text to show")
 
-// Post sends a message and returns its id.
+// Post sends a message and returns its id. What will be edited again is shown
+// as a draft where that is configured.
 func (c *Channel) Post(ctx context.Context, to channels.Target, out channels.Outgoing) (string, error) {
+	if out.Draft && len(out.Buttons) == 0 && c.drafted(to) {
+		id := newDraftID()
+		if shown, err := c.showDraft(ctx, to, id, out); err != nil {
+			return "", err
+		} else if shown {
+			return id, nil
+		}
+	}
+	return c.send(ctx, to, out)
+}
+
+func (c *Channel) send(ctx context.Context, to channels.Target, out channels.Outgoing) (string, error) {
 	text, entities := render(out)
 	if text == "" {
 		return "", &channels.SendError{Outcome: channels.Rejected, Err: errEmpty}
@@ -59,6 +72,9 @@ func (c *Channel) Post(ctx context.Context, to channels.Target, out channels.Out
 
 // Edit replaces a message's text and buttons.
 func (c *Channel) Edit(ctx context.Context, to channels.Target, id string, out channels.Outgoing) error {
+	if strings.HasPrefix(id, draftPrefix) {
+		return c.editDraft(ctx, to, id, out)
+	}
 	text, entities := render(out)
 	if text == "" {
 		return &channels.SendError{Outcome: channels.Rejected, Err: errEmpty}
@@ -91,6 +107,13 @@ func (c *Channel) Edit(ctx context.Context, to channels.Target, id string, out c
 
 // Delete removes a message of the bot; one that is gone already is a success.
 func (c *Channel) Delete(ctx context.Context, to channels.Target, id string) error {
+	if strings.HasPrefix(id, draftPrefix) {
+		was := id
+		if id, _ = c.drafts.became(was); id == "" {
+			c.drafts.forget(was) // it fades by itself
+			return nil
+		}
+	}
 	message, err := messageID(id)
 	if err != nil {
 		return err
