@@ -24,6 +24,7 @@ const (
 // or needs no further care.
 func (h *host) Accept(ctx context.Context, in channels.Inbound) error {
 	g := h.g
+	h.heard.Store(time.Now().UnixNano())
 	in.Text = cleanText(in.Text)
 	if err := store.CheckSession(in.Target.Conversation); err != nil || in.EventID == "" {
 		h.log.Warn("skipped an event that has no usable ids", "event", in.EventID, "err", err)

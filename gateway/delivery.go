@@ -17,8 +17,8 @@ import (
 // posted and edited, or, on channels that draw runs themselves, as live events.
 // All methods but cut are called by the run's goroutine.
 type delivery struct {
-	reply *reply.Reply // nil on live channels
-	live  *liveRun     // nil on others
+	reply *reply.Reply // nil on channels that draw runs themselves
+	live  *liveRun     // silent on others, unless somebody looks
 
 	journal *journal
 
@@ -60,10 +60,9 @@ func (g *Gateway) newDelivery(r *run, state *reply.State) *delivery {
 
 // deliver makes the delivery of one run's reply; close ends it.
 func (g *Gateway) deliver(t *tenure, h *host, to channels.Target, run string, state *reply.State) *delivery {
-	d := &delivery{log: t.log}
+	d := &delivery{log: t.log, live: g.live(h.channel, t.session).run(run)}
 	d.ctx, d.cancel = context.WithCancel(t.ctx)
 	if h.draws() {
-		d.live = g.live(h.channel, t.session).run(run)
 		return d
 	}
 	d.journal = &journal{t: t, run: run}
@@ -113,11 +112,11 @@ func (j *journal) close(ctx context.Context) error {
 // begin shows that the bot works, and repeats what a reply said before it was
 // taken over.
 func (d *delivery) begin(said []segment, pending []*inbound) {
-	if d.live != nil {
-		d.live.publish(channels.LiveEvent{Type: "run_start"})
-		for _, m := range pending {
-			d.entered(m)
-		}
+	d.live.publish(channels.LiveEvent{Type: "run_start"})
+	for _, m := range pending {
+		d.entered(m)
+	}
+	if d.reply == nil {
 		return
 	}
 	for _, s := range said {
@@ -152,9 +151,7 @@ func (d *delivery) write(delta string) {
 	if delta == "" {
 		return
 	}
-	if d.live != nil {
-		d.live.text(delta, d.shown.Len())
-	}
+	d.live.text(delta, d.shown.Len())
 	if d.reply != nil {
 		switch {
 		case d.fresh:
@@ -170,16 +167,12 @@ func (d *delivery) write(delta string) {
 }
 
 func (d *delivery) thinking() {
-	if d.live != nil {
-		d.live.thinking()
-	}
+	d.live.thinking()
 }
 
 // restart takes back what was shown of the open message.
 func (d *delivery) restart() {
-	if d.live != nil {
-		d.live.reset()
-	}
+	d.live.reset()
 	if d.reply != nil {
 		d.reply.Truncate(d.mark)
 	}
@@ -203,14 +196,12 @@ func (d *delivery) end() {
 
 // recorded tells that a message stands in the transcript now.
 func (d *delivery) recorded(m *agentcore.Message, tail int64) {
-	if d.live != nil {
-		d.live.message(m, tail)
-	}
+	d.live.message(m, tail)
 }
 
 // entered tells that a person's message stands in the transcript now.
 func (d *delivery) entered(m *inbound) {
-	if d.live != nil {
+	if d.live.on() {
 		d.live.message(m.plain(), m.position+1)
 	}
 }
@@ -223,7 +214,7 @@ func (d *delivery) freeze() {
 
 // remark appends a sentence of the program's own.
 func (d *delivery) remark(text string) {
-	if d.live != nil {
+	if d.reply == nil {
 		return // the page draws it from the end of the run
 	}
 	d.openMessage()
@@ -232,7 +223,7 @@ func (d *delivery) remark(text string) {
 }
 
 func (d *delivery) toolStart(call *agentcore.ToolCall, line string) {
-	if d.live != nil {
+	if d.live.on() {
 		d.live.tool("tool_start", channels.LiveCall{ID: call.ID, Name: call.Name, Label: line, Arguments: call.Arguments})
 	}
 	d.calls = append(d.calls, running{call.ID, line})
@@ -240,13 +231,13 @@ func (d *delivery) toolStart(call *agentcore.ToolCall, line string) {
 }
 
 func (d *delivery) toolUpdate(call *agentcore.ToolCall, u *agentcore.Update) {
-	if d.live != nil && u != nil {
+	if u != nil && d.live.on() {
 		d.live.tool("tool_update", channels.LiveCall{ID: call.ID, Name: call.Name, Output: textOf(u.Content)})
 	}
 }
 
 func (d *delivery) toolEnd(call *agentcore.ToolCall, result *agentcore.Result) {
-	if d.live != nil && result != nil {
+	if result != nil && d.live.on() {
 		d.live.tool("tool_end", channels.LiveCall{ID: call.ID, Name: call.Name, Output: textOf(result.Content), IsError: result.IsError})
 	}
 	for i := range d.calls {
@@ -260,7 +251,7 @@ func (d *delivery) toolEnd(call *agentcore.ToolCall, result *agentcore.Result) {
 
 // doing shows what the program itself is busy with; empty is nothing.
 func (d *delivery) doing(line string) {
-	if d.live != nil && line != "" {
+	if line != "" {
 		d.live.publish(channels.LiveEvent{Type: "notice", Text: line + "…"})
 	}
 	d.busy = line
@@ -290,8 +281,8 @@ func (d *delivery) status() {
 // returns an error only if the store failed: then the reply is left open for
 // the tenure that follows, as it is when the process is ending.
 func (d *delivery) finish(end runEnd) error {
-	if d.live != nil {
-		d.live.end(end)
+	d.live.end(end)
+	if d.reply == nil {
 		return nil
 	}
 	d.reply.Status("")
@@ -325,9 +316,7 @@ func (d *delivery) close() {
 		<-d.done
 		d.report()
 	}
-	if d.live != nil {
-		d.live.close()
-	}
+	d.live.close()
 }
 
 func textOf(content []agentcore.Block) string {

@@ -241,12 +241,17 @@ func (g *Gateway) listen() (cancel func(), err error) {
 		}
 		cancels = append(cancels, c)
 	}
-	c, err := g.cfg.Store.Bus().Subscribe(rulesTopic, func(string, []byte) { g.rules.look() })
-	if err != nil {
-		cancel()
-		return nil, err
+	for topic, fn := range map[string]func(string, []byte){
+		rulesTopic: func(string, []byte) { g.rules.look() },
+		lookTopic:  func(_ string, data []byte) { g.onlookers.look(string(data)) },
+	} {
+		c, err := g.cfg.Store.Bus().Subscribe(topic, fn)
+		if err != nil {
+			cancel()
+			return nil, err
+		}
+		cancels = append(cancels, c)
 	}
-	cancels = append(cancels, c)
 	return cancel, nil
 }
 

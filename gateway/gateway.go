@@ -36,6 +36,7 @@ type Gateway struct {
 	rules     *rules
 	media     media
 	reactions reactions
+	onlookers onlookers
 	schemas   agentcore.Schemas
 	ran       atomic.Bool
 }
@@ -162,6 +163,9 @@ func (g *Gateway) Channels() []ChannelState {
 	states := make([]ChannelState, len(g.order))
 	for i, h := range g.order {
 		states[i] = *h.state.Load()
+		if at := h.heard.Load(); at > 0 {
+			states[i].LastEvent = time.Unix(0, at)
+		}
 	}
 	return states
 }

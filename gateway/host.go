@@ -25,6 +25,8 @@ type host struct {
 	term atomic.Pointer[heldTerm]
 	// state is what became of Receive.
 	state atomic.Pointer[ChannelState]
+	// heard is when the last event came, in nanoseconds; 0 if none has.
+	heard atomic.Int64
 }
 
 type heldTerm struct{ store.Term }
@@ -39,6 +41,9 @@ type ChannelState struct {
 	Receiving bool
 	// Err is why the channel gave up, with the remedy.
 	Err error
+	// LastEvent is when the platform last delivered something to this process;
+	// zero if it has not.
+	LastEvent time.Time
 }
 
 func (h *host) setState(receiving bool, err error) {

@@ -22,25 +22,30 @@ const (
 )
 
 // live publishes what happens in one session for the channels that draw it
-// themselves. The zero value publishes nothing.
+// themselves, and for whoever looks at it.
 type live struct {
 	bus     store.Bus
 	session string
 	log     *slog.Logger
+	// looked is nil on a channel that draws: its events are always published.
+	looked *onlookers
 }
 
 // live returns a publisher for the session, a silent one unless the channel
-// draws live events.
+// draws live events or somebody looks.
 func (g *Gateway) live(ch channels.Channel, session string) *live {
-	l := &live{session: session, log: g.log}
-	if _, ok := ch.(channels.Live); ok {
-		l.bus = g.cfg.Store.Bus()
+	l := &live{bus: g.cfg.Store.Bus(), session: session, log: g.log}
+	if _, ok := ch.(channels.Live); !ok {
+		l.looked = &g.onlookers
 	}
 	return l
 }
 
+// on reports whether anybody would see an event.
+func (l *live) on() bool { return l.looked == nil || l.looked.at(l.session) }
+
 func (l *live) publish(ev channels.LiveEvent) {
-	if l.bus == nil {
+	if !l.on() {
 		return
 	}
 	ev.At = time.Now()
@@ -57,7 +62,7 @@ func (l *live) publish(ev channels.LiveEvent) {
 
 // accepted tells that a message has arrived.
 func (l *live) accepted(r *inbound) {
-	if l.bus != nil {
+	if l.on() {
 		l.publish(channels.LiveEvent{Type: "accepted", Message: rawMessage(r.plain())})
 	}
 }
@@ -83,6 +88,9 @@ func (l *live) run(id string) *liveRun {
 }
 
 func (l *liveRun) publish(ev channels.LiveEvent) {
+	if !l.on() {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.send(ev)
@@ -113,6 +121,9 @@ func (l *liveRun) flush() {
 
 // text gathers a delta that begins at byte offset of the open message.
 func (l *liveRun) text(delta string, offset int) {
+	if !l.on() {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.thinks = false
@@ -134,6 +145,9 @@ func (l *liveRun) text(delta string, offset int) {
 
 // thinking tells once that the model reasons; what, is not shown.
 func (l *liveRun) thinking() {
+	if !l.on() {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.thinks {
@@ -144,6 +158,9 @@ func (l *liveRun) thinking() {
 
 // reset takes back the text of the open message.
 func (l *liveRun) reset() {
+	if !l.on() {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.pending = l.pending[:0]
@@ -152,6 +169,9 @@ func (l *liveRun) reset() {
 }
 
 func (l *liveRun) message(m *agentcore.Message, tail int64) {
+	if !l.on() {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if m.Role == agentcore.RoleAssistant {
@@ -164,6 +184,9 @@ func (l *liveRun) message(m *agentcore.Message, tail int64) {
 }
 
 func (l *liveRun) tool(kind string, call channels.LiveCall) {
+	if !l.on() {
+		return
+	}
 	if n := len(call.Output); n > liveOutput {
 		call.Output = "… " + call.Output[n-liveOutput:]
 	}
