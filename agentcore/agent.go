@@ -2,6 +2,7 @@ package agentcore
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 )
@@ -67,7 +68,7 @@ func (a *Agent) Prompt(ctx context.Context, messages ...*Message) error {
 func (a *Agent) Continue(ctx context.Context) error {
 	return a.run(ctx, func() ([]*Message, error) {
 		err := a.loop.ready(nil)
-		if err != ErrFromAssistant {
+		if !errors.Is(err, ErrFromAssistant) {
 			return nil, err
 		}
 		if queued := a.steering.take(); len(queued) > 0 {

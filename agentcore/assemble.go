@@ -22,14 +22,23 @@ type Assembler struct {
 
 type partialBlock struct {
 	kind     StreamEventType // StreamText, StreamThinking, StreamToolCall; 0: not begun
-	text     []byte          // of text or thinking, or the arguments of a call
+	text     []byte          // of text or thinking, or the arguments of a call; its memory is used again
 	id, name string
 	final    Block // what StreamBlockEnd said
 }
 
+// maxKeptText is how large a buffer may be that waits for the next message.
+const maxKeptText = 16 << 10
+
 // Reset forgets everything that was added.
 func (a *Assembler) Reset() {
-	clear(a.blocks)
+	for i := range a.blocks {
+		text := a.blocks[i].text
+		if cap(text) > maxKeptText {
+			text = nil
+		}
+		a.blocks[i] = partialBlock{text: text[:0]}
+	}
 	a.blocks = a.blocks[:0]
 	a.dropped = 0
 }
@@ -76,9 +85,7 @@ func (a *Assembler) at(index int, kind StreamEventType) *partialBlock {
 	if index < 0 || index >= maxBlocks {
 		return nil
 	}
-	for index >= len(a.blocks) {
-		a.blocks = append(a.blocks, partialBlock{})
-	}
+	a.grow(index)
 	b := &a.blocks[index]
 	if b.kind == 0 {
 		b.kind = kind
@@ -89,14 +96,23 @@ func (a *Assembler) at(index int, kind StreamEventType) *partialBlock {
 	return b
 }
 
+// grow makes room for a block at index.
+func (a *Assembler) grow(index int) {
+	for index >= len(a.blocks) {
+		if n := len(a.blocks); n < cap(a.blocks) {
+			a.blocks = a.blocks[:n+1] // with the buffer of the message before
+		} else {
+			a.blocks = append(a.blocks, partialBlock{})
+		}
+	}
+}
+
 func (a *Assembler) end(ev StreamEvent) {
 	final := value(ev.Block)
 	if final == nil || ev.Index < 0 || ev.Index >= maxBlocks {
 		return
 	}
-	for ev.Index >= len(a.blocks) {
-		a.blocks = append(a.blocks, partialBlock{})
-	}
+	a.grow(ev.Index)
 	a.blocks[ev.Index].final = final
 }
 
@@ -167,7 +183,7 @@ func (a *Assembler) content() (content []Block, calls int) {
 		case b.kind == StreamThinking && len(b.text) > 0:
 			content = append(content, Thinking{Text: string(b.text)})
 		case b.kind == StreamToolCall:
-			content = append(content, ToolCall{ID: b.id, Name: b.name, Arguments: json.RawMessage(b.text)})
+			content = append(content, ToolCall{ID: b.id, Name: b.name, Arguments: append(json.RawMessage(nil), b.text...)})
 			calls++
 		}
 	}

@@ -128,7 +128,8 @@ func (r *run) oneByOne(b *batch) bool {
 		}
 		if ready {
 			started = true
-			if !r.runTools(b, []*invocation{inv}) {
+			r.crew.queue = append(r.crew.queue[:0], inv)
+			if !r.runTools(b) {
 				return false
 			}
 		} else if !r.finish(inv) {
@@ -156,19 +157,19 @@ func (r *run) steered(b *batch) bool {
 // atOnce prepares the calls in order, runs those that are ready side by side,
 // and records the results in order.
 func (r *run) atOnce(b *batch) bool {
-	ready := make([]*invocation, 0, len(b.calls))
+	r.crew.queue = r.crew.queue[:0]
 	for i := range b.calls {
 		inv := &b.calls[i]
 		if !r.emit(Event{Type: ToolStart, Call: inv.call}) {
 			return false
 		}
 		if r.prepare(inv) {
-			ready = append(ready, inv)
+			r.crew.queue = append(r.crew.queue, inv)
 		} else if !r.finish(inv) {
 			return false
 		}
 	}
-	if !r.runTools(b, ready) {
+	if !r.runTools(b) {
 		return false
 	}
 	for i := range b.calls {

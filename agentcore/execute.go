@@ -21,26 +21,33 @@ type slot struct {
 	skipped  bool // aborted before it began
 }
 
-// crew is the goroutines that run tools. They take calls from queue and never
-// wait for the consumer.
+// crew is the goroutines that run tools, one batch after another. They take
+// calls from queue and never wait for the consumer.
 type crew struct {
 	r        *run
 	wg       sync.WaitGroup
 	wake     chan struct{} // holds one signal, which is enough
 	mu       sync.Mutex
 	queue    []*invocation
+	begun    int // calls of the queue that were taken
 	updated  []*invocation
 	finished []*invocation // in order of completion
+	taken    []*invocation // what take returned last
 }
 
-// runTools executes calls that are ready and yields their updates and ends as
-// they come. When it returns every tool has returned; false means that the
-// consumer has left.
-func (r *run) runTools(b *batch, calls []*invocation) bool {
-	if len(calls) == 0 {
+// runTools executes the calls in the crew's queue and yields their updates and
+// ends as they come. When it returns every tool has returned; false means that
+// the consumer has left.
+func (r *run) runTools(b *batch) bool {
+	c := &r.crew
+	calls := len(c.queue)
+	if calls == 0 {
 		return true
 	}
-	c := &crew{r: r, queue: calls, wake: make(chan struct{}, 1)}
+	if c.wake == nil {
+		c.wake = make(chan struct{}, 1)
+	}
+	c.begun = 0
 	workers := r.l.cfg.MaxParallelTools
 	if workers <= 0 {
 		workers = defaultParallelTools
@@ -52,10 +59,10 @@ func (r *run) runTools(b *batch, calls []*invocation) bool {
 		}
 		c.wg.Wait()
 	}()
-	for range min(workers, len(calls)) {
+	for range min(workers, calls) {
 		c.wg.Go(c.work)
 	}
-	complete = c.report(b, len(calls))
+	complete = c.report(b, calls)
 	return complete
 }
 
@@ -89,7 +96,8 @@ func (c *crew) take() (updates []Event, finished []*invocation) {
 		inv.slot.update, inv.slot.reported = nil, false
 	}
 	c.updated = c.updated[:0]
-	finished, c.finished = c.finished, nil
+	finished, c.finished = c.finished, c.taken[:0]
+	c.taken = finished
 	c.mu.Unlock()
 	for _, ev := range updates {
 		ev.Update.Content = c.r.bounded(ev.Update.Content)
@@ -109,12 +117,12 @@ func (c *crew) signal() {
 func (c *crew) work() {
 	for {
 		c.mu.Lock()
-		if len(c.queue) == 0 {
+		if c.begun == len(c.queue) {
 			c.mu.Unlock()
 			return
 		}
-		inv := c.queue[0]
-		c.queue = c.queue[1:]
+		inv := c.queue[c.begun]
+		c.begun++
 		c.mu.Unlock()
 		c.call(inv)
 	}

@@ -30,29 +30,28 @@ func (c *conversation) hooks(cfg *agentcore.Config) {
 		return nil, nil
 	}
 	cfg.PrepareNextTurn = func(_ context.Context, turn agentcore.Turn) (*agentcore.NextTurn, error) {
-		for _, action := range c.hookFor[fmt.Sprint("next ", turn.Iteration)] {
-			kind, name, _ := strings.Cut(action, " ")
-			switch kind {
-			case "model":
-				return &agentcore.NextTurn{Model: &conversationModel{c, name}}, nil
-			case "thinking":
-				level := agentcore.ThinkingLevel(name)
-				return &agentcore.NextTurn{Thinking: &level}, nil
-			case "messages":
-				return &agentcore.NextTurn{Messages: []*agentcore.Message{user(name)}}, nil
-			}
-			return nil, c.fail(action)
+		actions := c.hookFor[fmt.Sprint("next ", turn.Iteration)]
+		if len(actions) == 0 {
+			return nil, nil
 		}
-		return nil, nil
+		kind, name, _ := strings.Cut(actions[0], " ")
+		switch kind {
+		case "model":
+			return &agentcore.NextTurn{Model: &conversationModel{c, name}}, nil
+		case "thinking":
+			level := agentcore.ThinkingLevel(name)
+			return &agentcore.NextTurn{Thinking: &level}, nil
+		case "messages":
+			return &agentcore.NextTurn{Messages: []*agentcore.Message{user(name)}}, nil
+		}
+		return nil, c.fail(actions[0])
 	}
 	cfg.ShouldStopAfterTurn = func(_ context.Context, turn agentcore.Turn) (bool, error) {
-		for _, action := range c.hookFor[fmt.Sprint("stop ", turn.Iteration)] {
-			if action != "" {
-				return false, c.fail(action)
-			}
-			return true, nil
+		actions := c.hookFor[fmt.Sprint("stop ", turn.Iteration)]
+		if len(actions) > 0 && actions[0] != "" {
+			return false, c.fail(actions[0])
 		}
-		return false, nil
+		return len(actions) > 0, nil
 	}
 	if actions := c.hookFor["transform"]; actions != nil {
 		cfg.TransformContext = func(_ context.Context, messages []*agentcore.Message) ([]*agentcore.Message, error) {

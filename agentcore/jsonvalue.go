@@ -2,6 +2,7 @@ package agentcore
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"strings"
@@ -171,7 +172,7 @@ func tooDeep() error {
 
 // under puts key before the path of an error that has one.
 func under(key string, err error) error {
-	if e, ok := err.(*jsonError); ok && e.path != "" {
+	if e := (*jsonError)(nil); errors.As(err, &e) && e.path != "" {
 		e.path = pointer(key) + e.path
 	}
 	return err

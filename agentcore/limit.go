@@ -32,7 +32,7 @@ func (r *run) limit(err *Error) *Error {
 	}
 	req, failed := r.request(fmt.Sprintf("%s. You can call no more tools. In a few sentences, say what was done, what was found, and what is left to do.", err.Message))
 	if failed != nil {
-		r.fail(failed)
+		_ = r.fail(failed) // the limit is what ended the run
 		return err
 	}
 	req.Tools = nil

@@ -28,6 +28,8 @@ type run struct {
 	guard    guard
 	asm      Assembler
 	call     modelCall
+	onEvent  func(StreamEvent, error) bool // next, bound once
+	crew     crew
 }
 
 // maxPauses bounds how often in a row a model may ask to be called again
@@ -39,6 +41,8 @@ var errBroken = errors.New("the consumer left the run")
 func newRun(ctx context.Context, l *Loop, yield func(Event, error) bool) *run {
 	r := &run{l: l, yield: yield, model: l.cfg.Model, system: l.cfg.System, thinking: l.cfg.Thinking, added: make([]*Message, 0, 8)}
 	r.guard.init(l.cfg.LoopGuard)
+	r.onEvent = r.next
+	r.crew.r = r
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	if l.cfg.Timeout > 0 {
 		r.clock = startClock(l.cfg.Timeout, func() { r.cancel(errTimeout) })

@@ -73,13 +73,13 @@ func (r *run) stream(req *Request) *Message {
 	return m
 }
 
-// modelCall is the state of the open model call. It lives in the run, because
-// what a range over a function captures is allocated one by one.
+// modelCall is the state of the open model call.
 type modelCall struct {
 	open     *Message // what MessageStart shows
 	message  *Message // the outcome
 	failed   error
 	started  bool
+	over     bool // the model was told to stop
 	yielding bool // the caller's range body is running
 }
 
@@ -95,11 +95,8 @@ func (r *run) consume(req *Request) {
 			c.message = r.asm.Partial(StopError, r.panicked("the model", p))
 		}
 	}()
-	for ev, err := range r.model.Stream(r.ctx, req) {
-		if !r.take(ev, err) {
-			break
-		}
-	}
+	r.model.Stream(r.ctx, req)(r.onEvent)
+	c.over = true
 	switch {
 	case c.message != nil || r.broken:
 	case r.ctx.Err() != nil:
@@ -110,6 +107,16 @@ func (r *run) consume(req *Request) {
 		c.message = r.asm.Partial(StopError, &Error{Class: ErrBadResponse, Retryable: true,
 			Message: "the model's stream ended before its answer was complete"})
 	}
+}
+
+// next is the body of the range over a model's stream. It is called as a
+// function, because what a range captures is allocated anew for every call.
+func (r *run) next(ev StreamEvent, err error) bool {
+	if r.call.over {
+		panic("it went on after it was told to stop")
+	}
+	r.call.over = !r.take(ev, err)
+	return !r.call.over
 }
 
 // take handles one event of the stream and reports whether to read on.

@@ -19,7 +19,7 @@ const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 func (u *ulids) next(now time.Time) string {
 	if ms := now.UnixMilli(); ms > u.ms {
 		// The top bit stays clear so that counting up has room.
-		u.ms, u.hi, u.lo = ms, uint16(rand.Uint32())>>1, rand.Uint64()
+		u.ms, u.hi, u.lo = ms, uint16(rand.Uint32())>>1, rand.Uint64() //nolint:gosec // ids are unique, not secret
 	} else if u.lo++; u.lo == 0 {
 		u.hi++
 	}
