@@ -186,6 +186,10 @@ type State interface {
 	Delete(ctx context.Context, key string) error
 	// List returns the values whose keys begin with prefix, sorted by key.
 	List(ctx context.Context, prefix string) ([]Value, error)
+	// Range returns the values with from <= key < before, sorted by key, at most
+	// limit of them (1 or more). It costs what it returns, not what there is, so
+	// that a key that begins with a time is an index of what is due.
+	Range(ctx context.Context, from, before string, limit int) ([]Value, error)
 }
 
 // Value is a stored value of State.

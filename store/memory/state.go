@@ -2,7 +2,6 @@ package memory
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -13,7 +12,8 @@ import (
 
 type state struct {
 	values map[string]stateValue
-	last   int64 // the last version given out
+	keys   []string // of values, sorted
+	last   int64    // the last version given out
 }
 
 type stateValue struct {
@@ -52,6 +52,9 @@ func (s *stateStore) Put(ctx context.Context, key string, data []byte, version i
 	if v.Version != version {
 		return 0, fmt.Errorf("put state %s at version %d: %w", key, version, store.ErrConflict)
 	}
+	if i, found := slices.BinarySearch(s.state.keys, key); !found {
+		s.state.keys = slices.Insert(s.state.keys, i, strings.Clone(key))
+	}
 	s.state.last++
 	s.state.values[key] = stateValue{
 		Value:  store.Value{Key: key, Data: append([]byte{}, data...), Version: s.state.last},
@@ -66,6 +69,9 @@ func (s *stateStore) Delete(ctx context.Context, key string) error {
 		return fmt.Errorf("delete state %s: %w", key, err)
 	}
 	defer st.mu.Unlock()
+	if i, found := slices.BinarySearch(s.state.keys, key); found {
+		s.state.keys = slices.Delete(s.state.keys, i, i+1)
+	}
 	delete(s.state.values, key)
 	return nil
 }
@@ -76,12 +82,25 @@ func (s *stateStore) List(ctx context.Context, prefix string) ([]store.Value, er
 		return nil, fmt.Errorf("list state %s: %w", prefix, err)
 	}
 	defer st.mu.Unlock()
-	var list []store.Value
-	for key, v := range s.state.values {
-		if strings.HasPrefix(key, prefix) {
-			list = append(list, v.Value)
-		}
+	return s.state.from(prefix, func(key string, _ int) bool { return strings.HasPrefix(key, prefix) }), nil
+}
+
+func (s *stateStore) Range(ctx context.Context, from, before string, limit int) ([]store.Value, error) {
+	st := (*Store)(s)
+	if err := st.enter(ctx); err != nil {
+		return nil, fmt.Errorf("list state from %s: %w", from, err)
 	}
-	slices.SortFunc(list, func(a, b store.Value) int { return cmp.Compare(a.Key, b.Key) })
-	return list, nil
+	defer st.mu.Unlock()
+	return s.state.from(from, func(key string, n int) bool { return key < before && n < max(limit, 1) }), nil
+}
+
+// from returns values from a key on for as long as more, which is told how many
+// there are so far, says so.
+func (s *state) from(first string, more func(key string, n int) bool) []store.Value {
+	var list []store.Value
+	i, _ := slices.BinarySearch(s.keys, first)
+	for ; i < len(s.keys) && more(s.keys[i], len(list)); i++ {
+		list = append(list, s.values[s.keys[i]].Value)
+	}
+	return list
 }

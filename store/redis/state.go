@@ -73,28 +73,56 @@ func (st *state) Delete(ctx context.Context, key string) error {
 // afterAll sorts behind every character of a key.
 const afterAll = "\x7f"
 
-func (st *state) List(ctx context.Context, prefix string) (all []store.Value, err error) {
-	s := (*Store)(st)
-	from := "[" + prefix
-	if prefix == "" {
-		from = "-"
+// statePage is how many values are read at a time: a script holds Redis up.
+const statePage = 200
+
+func (st *state) List(ctx context.Context, prefix string) ([]store.Value, error) {
+	all, err := st.pages(ctx, prefix, prefix+afterAll, -1)
+	if err != nil {
+		return nil, fmt.Errorf("list state %s: %w", prefix, err)
 	}
-	for {
-		reply, err := s.call(ctx, s.scripts.listState, s.keys.state(), from, "("+prefix+afterAll)
+	return all, nil
+}
+
+func (st *state) Range(ctx context.Context, from, before string, limit int) ([]store.Value, error) {
+	all, err := st.pages(ctx, from, before, max(limit, 1))
+	if err != nil {
+		return nil, fmt.Errorf("list state from %s: %w", from, err)
+	}
+	return all, nil
+}
+
+// pages reads what stands between two keys, all of it if limit is negative.
+func (st *state) pages(ctx context.Context, from, before string, limit int) (all []store.Value, err error) {
+	s := (*Store)(st)
+	low := "[" + from
+	if from == "" {
+		low = "-"
+	}
+	for limit != 0 {
+		n := statePage
+		if limit > 0 {
+			n = min(limit, statePage)
+		}
+		reply, err := s.call(ctx, s.scripts.listState, s.keys.state(), low, "("+before, n)
 		if err != nil {
-			return nil, fmt.Errorf("list state %s: %w", prefix, err)
+			return nil, err
 		}
 		page := list(reply)
-		if len(page) == 0 {
-			return all, nil
-		}
 		for i := 0; i+1 < len(page); i += 2 {
 			v, err := value(text(page[i]), text(page[i+1]))
 			if err != nil {
-				return nil, fmt.Errorf("list state %s: %w", prefix, err)
+				return nil, err
 			}
 			all = append(all, v)
-			from = "(" + v.Key
+			low = "(" + v.Key
+		}
+		if len(page) < 2*n {
+			return all, nil
+		}
+		if limit > 0 {
+			limit -= n
 		}
 	}
+	return all, nil
 }

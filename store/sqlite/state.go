@@ -90,6 +90,19 @@ func (st *state) List(ctx context.Context, prefix string) (list []store.Value, e
 	return list, nil
 }
 
+func (st *state) Range(ctx context.Context, from, before string, limit int) (list []store.Value, err error) {
+	err = (*Store)(st).read(ctx, func(c *conn) error {
+		return c.query(selectValue+"WHERE key >= ? AND key < ? ORDER BY key LIMIT ?", args(from, before, int64(max(limit, 1))), func(r row) error {
+			list = append(list, value(r))
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list state from %s: %w", from, err)
+	}
+	return list, nil
+}
+
 // afterAll sorts behind every character of a key or session id, so that
 // [p, p+afterAll) is all that begins with p.
 const afterAll = "\x7f"

@@ -47,7 +47,7 @@ func (m *machine) doState() {
 	v := known[len(known)-1-min(m.number("version", 0, 2), len(known)-1)]
 	sides := both[side]{{m.stores[0].State(), v[0]}, {m.stores[1].State(), v[1]}}
 	data := m.pick("data", "", "x", "y")
-	switch m.pick("what", "put", "put", "get", "list", "delete") {
+	switch m.pick("what", "put", "put", "get", "list", "range", "delete") {
 	case "put":
 		got, ok := same(m, fmt.Sprintf("put state %s=%s at %d", key, data, v), sides, func(s side) (int64, error) {
 			return s.state.Put(m.ctx, key, []byte(data), s.version)
@@ -63,6 +63,10 @@ func (m *machine) doState() {
 			func(v store.Value) string { return v.Key + string(v.Data) })
 	case "list":
 		same(m, "list state "+key, sides, func(s side) ([]store.Value, error) { return s.state.List(m.ctx, key) },
+			func(list []store.Value) string { return fmt.Sprint(keys(list)) })
+	case "range":
+		limit := m.number("limit", 1, 3)
+		same(m, fmt.Sprintf("list %d of state from %s", limit, key), sides, func(s side) ([]store.Value, error) { return s.state.Range(m.ctx, key, "k/2", limit) },
 			func(list []store.Value) string { return fmt.Sprint(keys(list)) })
 	case "delete":
 		same(m, "delete state "+key, sides, do(func(s side) error { return s.state.Delete(m.ctx, key) }), nothing)

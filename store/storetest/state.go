@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -82,6 +83,31 @@ var stateTests = []test{
 			e.ok(err)
 			e.equal(keys(list), want, "list of "+prefix)
 		}
+	}},
+	{name: "Range returns what lies between two keys, the first ones", fn: func(e *env) {
+		for i := range 450 {
+			e.set(fmt.Sprintf("due/%05d", i), "x", 0)
+		}
+		e.set("due.", "x", 0)
+		e.set("due0", "x", 0)
+		between := func(from, before string, limit int) (got []string) {
+			list, err := e.State().Range(e.ctx, from, before, limit)
+			e.ok(err)
+			for _, v := range list {
+				got = append(got, strings.TrimPrefix(v.Key, "due/"))
+			}
+			return got
+		}
+		e.equal(between("due/", "due/00003", 10), "[00000 00001 00002]", "below a bound")
+		e.equal(between("due/00003", "due0", 2), "[00003 00004]", "from a bound on")
+		e.equal(between("due/00003x", "due0", 1), "[00004]", "from between two keys on")
+		e.equal(between("due/00449", "due0", 5), "[00449]", "at the end")
+		e.equal(between("due0", "due1", 5), "[due0]", "the next prefix")
+		e.equal(between("due/", "due/", 5), "[]", "nothing between")
+		e.equal(between("due0", "due/", 5), "[]", "bounds that are the wrong way round")
+		e.equal(len(between("", "zzz", 1000)), 452, "everything")
+		e.equal(len(between("due/", "due0", 430)), 430, "several pages")
+		e.equal(len(between("due/", "due0", 400)), 400, "two whole pages")
 	}},
 	{name: "List carries versions", fn: func(e *env) {
 		v := e.set("k", "one", 0)
