@@ -46,6 +46,10 @@ type Origin struct {
 	Warnings []Problem
 
 	env func(name string) (string, bool)
+	// places are where the keys of File stand, references the texts in it that
+	// name a variable or file.
+	places     map[string]place
+	references map[string]string
 }
 
 // Section registers a table for a part of the program that this package doesn't
@@ -125,6 +129,8 @@ func (l *Loader) decode(file, dir string, data []byte) (*Config, error) {
 	}
 	order(r.warnings)
 	cfg.Origin.Warnings = r.warnings
+	cfg.Origin.places, cfg.Origin.references = doc.places, map[string]string{}
+	references(nil, doc.values, cfg.Origin.references)
 	if err := r.err(); err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"clawbot/agentcore"
+	"clawbot/internal/entryview"
 )
 
 // Config of the page. Transcripts is required.
@@ -41,18 +42,15 @@ type Session struct {
 }
 
 // EntryKind says what an entry of a transcript is.
-type EntryKind string
+type EntryKind = entryview.Kind
 
 // The kinds of entries.
 const (
-	EntryUser       EntryKind = "user"
-	EntryAssistant  EntryKind = "assistant"
-	EntryToolResult EntryKind = "tool_result"
-	// EntrySummary stands for everything before it; an empty one began a new
-	// conversation.
-	EntrySummary EntryKind = "summary"
-	// EntryNote is shown, but is no part of the model's conversation.
-	EntryNote EntryKind = "note"
+	EntryUser       = entryview.User
+	EntryAssistant  = entryview.Assistant
+	EntryToolResult = entryview.ToolResult
+	EntrySummary    = entryview.Summary
+	EntryNote       = entryview.Note
 )
 
 // Entry is one position of a transcript, decoded.

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"clawbot/agentcore"
+	"clawbot/internal/entryview"
 )
 
 func FuzzWhatIsPostedIsAcceptedAsTextOrRefusedWithAReason(f *testing.F) {
@@ -57,7 +58,7 @@ func FuzzEveryMessageCanBeShown(f *testing.F) {
 		r := &agentcore.Message{Role: agentcore.RoleToolResult, ToolCallID: text, Content: []agentcore.Block{agentcore.Text{Text: output}}}
 		limit = max(limit, 0) % 100_000
 		for _, m := range []*agentcore.Message{m, r} {
-			v := viewMessage(m, limit)
+			v := entryview.Of(m, limit)
 			if _, err := json.Marshal(v); err != nil {
 				t.Errorf("can't be encoded: %v", err)
 			}

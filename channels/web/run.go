@@ -7,6 +7,7 @@ import (
 
 	"clawbot/agentcore"
 	"clawbot/channels"
+	"clawbot/internal/entryview"
 )
 
 // maxOpenText bounds what is remembered of an unfinished message, in bytes.
@@ -39,9 +40,9 @@ type liveView struct {
 	Seq  int64     `json:"seq"`
 	At   time.Time `json:"at"`
 	// Position is the transcript's tail after Entry; 0 if there is none.
-	Position int64      `json:"position,omitempty"`
-	Entry    *entryView `json:"entry,omitempty"`
-	Text     string     `json:"text,omitempty"`
+	Position int64            `json:"position,omitempty"`
+	Entry    *entryview.Entry `json:"entry,omitempty"`
+	Text     string           `json:"text,omitempty"`
 	// Offset and End are the byte range of a delta in the open message.
 	Offset int                `json:"offset,omitempty"`
 	End    int                `json:"end,omitempty"`
@@ -92,7 +93,7 @@ func (h *hub) apply(ev *channels.LiveEvent) liveView {
 	if len(ev.Message) > 0 {
 		var m agentcore.Message
 		if json.Unmarshal(ev.Message, &m) == nil {
-			e := viewMessage(&m, maxOutput)
+			e := entryview.Of(&m, maxOutput)
 			v.Entry = &e
 		}
 	}
@@ -146,7 +147,7 @@ func (r *openRun) addText(ev *channels.LiveEvent) {
 }
 
 // settle forgets what the transcript has from now on.
-func (r *openRun) settle(e *entryView) {
+func (r *openRun) settle(e *entryview.Entry) {
 	if e == nil {
 		return
 	}
@@ -192,7 +193,7 @@ func viewCall(call *channels.LiveCall) *channels.LiveCall {
 		return nil
 	}
 	v := *call
-	v.Arguments = viewArguments(call.Arguments, maxOutput)
+	v.Arguments = entryview.Arguments(call.Arguments, maxOutput)
 	if n := len(v.Output); n > maxOutput {
 		v.Output = "… " + strings.ToValidUTF8(v.Output[n-maxOutput:], "")
 	}

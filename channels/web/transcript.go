@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"strconv"
+
+	"clawbot/internal/entryview"
 )
 
 const (
@@ -53,7 +55,7 @@ func (c *Channel) readMessages(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	views := make([]entryView, 0, len(entries))
+	views := make([]entryview.Entry, 0, len(entries))
 	for i := range entries {
 		views = append(views, viewEntry(&entries[i], maxOutput))
 	}
