@@ -27,6 +27,8 @@ type process struct {
 	lose   int
 	loseOn string // the same, by the name of the first such call
 	log    []string
+	before func(call int)  // what happens right before each call
+	mutes  func(hint) bool // which of its hints are lost
 }
 
 func (p *process) kill() {
@@ -39,6 +41,13 @@ func (p *process) isDead() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.dead
+}
+
+// count is how many calls were made.
+func (p *process) count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.calls
 }
 
 // call makes one call to the store.
@@ -59,7 +68,11 @@ func (p *process) call(op string, fn func() error) error {
 	if op == p.loseOn {
 		p.loseOn = ""
 	}
+	before := p.before
 	p.mu.Unlock()
+	if before != nil {
+		before(n)
+	}
 	if dies && !p.after {
 		return errDead
 	}
@@ -95,6 +108,20 @@ func (s *mortalStore) Due(ctx context.Context, limit int) (due []string, err err
 		return nil, errDead
 	}
 	return s.Store.Due(ctx, limit)
+}
+
+func (s *mortalStore) Bus() store.Bus { return &mortalBus{s.Store.Bus(), s.p} }
+
+type mortalBus struct {
+	store.Bus
+	p *process
+}
+
+func (b *mortalBus) Publish(ctx context.Context, topic string, data []byte) error {
+	if h, ok := decodeHint(data); ok && b.p.mutes != nil && b.p.mutes(h) {
+		return nil
+	}
+	return b.Bus.Publish(ctx, topic, data)
 }
 
 type mortalLease struct {

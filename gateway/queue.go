@@ -30,42 +30,8 @@ func (t *tenure) gather(queued int) error {
 			return err
 		}
 	}
-	before, err := t.seenBesideSignals()
-	if err != nil || before < 0 {
-		return err
-	}
-	_, err = t.drain(0, before)
+	_, err := t.drain(0, 0)
 	return err
-}
-
-// seenBesideSignals bounds what may be drained in a tenure that has had
-// signals: the messages that stand in the inbox beside no signal that was not
-// obeyed yet. A message that came after a stop must not be taken up before that
-// stop is dealt with, or the stop would end its run. It is negative when a
-// signal comes first, and 0, no bound, as long as there were none.
-func (t *tenure) seenBesideSignals() (before int64, err error) {
-	t.mu.Lock()
-	obeyed := t.before
-	t.mu.Unlock()
-	if obeyed == 0 {
-		return 0, nil
-	}
-	w, err := t.lease.Peek(t.ctx, 0)
-	if err != nil {
-		return 0, t.failed(err)
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, s := range w.Signals {
-		if s.Position >= obeyed {
-			t.look, t.waiting = true, true
-			return -1, nil
-		}
-	}
-	if len(w.Messages) == 0 {
-		return -1, nil
-	}
-	return w.Messages[len(w.Messages)-1].Position + 1, nil
 }
 
 // gatherOne drains up to and with the next message that wants an answer, and
@@ -239,7 +205,7 @@ func (t *tenure) summarize(dropped []store.Queued) (*drained, error) {
 	first, last := dropped[0], dropped[len(dropped)-1]
 	id := fmt.Sprintf(shortenedID, first.Position, last.Position)
 	r := &inbound{V: recordVersion, ID: newID(), Event: id, Kind: kindDropped, Channel: note.Channel, Target: note.Target,
-		Sender: note.Sender, Role: note.Role, Room: note.Room, Text: b.String(), At: time.Now()}
+		Sender: note.Sender, Role: note.Role, Room: note.Room, Text: b.String(), At: time.Now(), Inbox: last.Position}
 	data, err := encode(r)
 	if err != nil {
 		return nil, err

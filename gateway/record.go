@@ -47,6 +47,10 @@ type inbound struct {
 	// Counted is the reservation among the runs at once that the message made.
 	Counted string `json:"counted,omitempty"`
 
+	// Inbox is its inbox position, known once it was drained; of what stands for
+	// several, that of the last.
+	Inbox int64 `json:"inbox,omitempty"`
+
 	// changed is set for an edit or deletion whose original had left the inbox.
 	changed bool
 	// position in the transcript.
@@ -118,6 +122,9 @@ type note struct {
 	Text string   `json:"text,omitempty"` // as it was told, Markdown
 	// Final covers every message before it that had no answer yet.
 	Final bool `json:"final,omitempty"`
+	// Before is, of a stop, the inbox position it was sent at: what came later,
+	// but was drained before the stop was known, is not covered. 0: all is.
+	Before int64 `json:"before,omitempty"`
 	// Files is what became of one message's attachments.
 	Files []file `json:"files,omitempty"`
 }
@@ -202,6 +209,9 @@ func userRecord(e store.Entry) (*inbound, error) {
 		return lost(e), nil
 	}
 	r.position = e.Position
+	if e.Inbox >= 0 {
+		r.Inbox = e.Inbox
+	}
 	r.changed = (r.Kind == kindEdit || r.Kind == kindDelete) && e.ID == r.Event
 	return r, nil
 }

@@ -68,33 +68,43 @@ func (t *tenure) dealWith(q *store.Queued, w *store.Waiting, r *run) (ended bool
 		_, err := t.lease.Peek(t.ctx, q.Position+1)
 		return false, t.failed(err)
 	}
-	return true, t.obey(q, sig, w, r)
+	return t.obey(q, sig, w, r)
 }
 
-func (t *tenure) obey(q *store.Queued, sig *signal, w *store.Waiting, r *run) error {
-	if err := t.closeCalls(false); err != nil {
-		return err
+// obey stops what was asked for before the signal was sent, and reports whether
+// there was any. A message of after that may have been drained all the same, by
+// who did not know of the signal yet: it is not covered, and answered next.
+func (t *tenure) obey(q *store.Queued, sig *signal, w *store.Waiting, r *run) (stopped bool, err error) {
+	stale := len(t.tr.pending) > 0 && len(sentFrom(t.tr.pending, q.Tail)) == len(t.tr.pending)
+	if !stale || sig.Kind == signalReset {
+		if err := t.closeCalls(false); err != nil {
+			return false, err
+		}
 	}
 	if err := t.coverBefore(q.Tail, w); err != nil {
-		return err
+		return false, err
 	}
-	stopped := t.tr.unfinished || r != nil
+	later := sentFrom(t.tr.pending, q.Tail)
+	stopped = !stale && (t.tr.unfinished || r != nil)
 	if stopped {
 		n := note{Kind: noteStopped, Text: stoppedText, Final: true}
+		if len(later) > 0 {
+			n.Before = q.Tail
+		}
 		if err := t.note(t.answering(r), "stop-"+sig.ID, n); err != nil {
-			return err
+			return false, err
 		}
 	}
 	if sig.Kind == signalReset {
-		if err := t.reset(sig); err != nil {
-			return err
+		if err := t.reset(sig, q.Tail); err != nil {
+			return false, err
 		}
 	}
 	if _, err := t.lease.Peek(t.ctx, q.Position+1); err != nil {
-		return t.failed(err)
+		return false, t.failed(err)
 	}
 	t.log.Info("signal obeyed", "message", sig.ID, "command", string(sig.Kind), "stopped", stopped)
-	return t.confirm(sig, stopped, r)
+	return stopped, t.confirm(sig, stopped, r)
 }
 
 // answering is the run whose reply a stop ends: the present one, or one that
@@ -120,25 +130,33 @@ func (t *tenure) coverBefore(tail int64, w *store.Waiting) error {
 	return err
 }
 
-// reset begins a new conversation: a compaction with an empty summary.
-func (t *tenure) reset(sig *signal) error {
+// reset begins a new conversation: a compaction with an empty summary. It
+// keeps what was sent from the inbox position tail on, answered or not.
+func (t *tenure) reset(sig *signal, tail int64) error {
 	last := t.tr.last
 	data, err := encode(&payload{V: recordVersion, Last: last})
 	if err != nil {
 		return err
 	}
 	at := t.tr.tail
+	keep := at
 	summary := store.Entry{Kind: store.KindSummary, ID: "reset-" + sig.ID, Data: data}
-	if t.tr.summaryAt >= 0 {
-		live, err := t.lease.Load(t.ctx, t.tr.summaryAt)
+	if t.tr.summaryAt >= 0 || last != nil && last.Inbox >= tail {
+		live, err := t.lease.Load(t.ctx, 0)
 		if err != nil {
 			return t.failed(err)
 		}
-		if live.Entries[0].ID == summary.ID {
+		if len(live.Entries) > 0 && live.Entries[0].ID == summary.ID {
 			return nil // written by the tenure before
 		}
+		for _, e := range live.Entries {
+			if e.Kind == store.KindUser && e.Inbox >= tail {
+				keep = e.Position
+				break
+			}
+		}
 	}
-	if err := t.lease.Compact(t.ctx, at, summary, at); err != nil {
+	if err := t.lease.Compact(t.ctx, at, summary, keep); err != nil {
 		return t.failed(err)
 	}
 	live, err := t.lease.Load(t.ctx, at)
@@ -153,7 +171,7 @@ func (t *tenure) reset(sig *signal) error {
 func (t *tenure) confirm(sig *signal, stopped bool, r *run) error {
 	reset := sig.Kind == signalReset
 	switch {
-	case r != nil:
+	case stopped && r != nil:
 		r.out.remark(stoppedText)
 	case stopped && t.resume.run != "":
 		if err := t.endResumed(sig); err != nil {

@@ -2,10 +2,14 @@ package gateway
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"clawbot/agentcore"
 	"clawbot/channels"
 	"clawbot/store"
 )
@@ -218,4 +222,106 @@ func TestAStopWhoseHintWasLostIsFoundByTheRenewal(t *testing.T) {
 		}
 		settled(t, b)
 	})
+}
+
+// What a process hears of what another one has accepted.
+const (
+	hearsAtOnce   = "everything at once"
+	hearsAll      = "everything"
+	hearsMessages = "messages"
+	hearsNothing  = "nothing"
+)
+
+// TestAStopEndsOnlyWhatWasSentBeforeIt lets a stop and a message after it be
+// accepted right before each of the calls that the process makes to the store,
+// so that the message may be taken up before the stop is known.
+func TestAStopEndsOnlyWhatWasSentBeforeIt(t *testing.T) {
+	for _, command := range []string{"/stop", "/new"} {
+		for _, hears := range []string{hearsAtOnce, hearsAll, hearsMessages, hearsNothing} {
+			total := 0
+			bubble(t, func(t *testing.T) { total = stopBetween(t, command, 0, hears) })
+			if total < 8 {
+				t.Fatalf("the scenario makes only %d calls", total)
+			}
+			for n := 2; n <= total+1; n++ {
+				t.Run(fmt.Sprintf("%s/hears %s/%d", command[1:], hears, n), func(t *testing.T) {
+					bubble(t, func(t *testing.T) { stopBetween(t, command, n, hears) })
+				})
+			}
+		}
+	}
+}
+
+// stopBetween plays: a message with a tool call, and before the nth call to the
+// store a command and a message after it, both accepted by another process. It
+// returns how many calls were made.
+func stopBetween(t *testing.T, command string, n int, hears string) int {
+	once := tool("once", func(ctx context.Context) string { sleep(ctx, time.Second); return "ran" })
+	m := &script{otherwise: func(req *agentcore.Request) step {
+		switch last := req.Messages[len(req.Messages)-1]; {
+		case last.Role == agentcore.RoleUser && last.Text() == "first":
+			return call("c1", "once", `{}`)
+		case last.Role == agentcore.RoleUser && last.Text() == "second":
+			return echoAfter(6 * time.Second)(req) // longer than between two renewals
+		}
+		return echo(req)
+	}}
+	w := newWorld(t, m, once)
+	p := &process{}
+	b1, conn := w.spawn(p)
+	b2, otherConn := w.spawn(&process{mutes: func(h hint) bool {
+		return hears == hearsNothing || hears == hearsMessages && h.lane == store.Signals
+	}})
+	time.Sleep(100 * time.Millisecond) // their first sweeps find nothing
+	interrupt := func() {
+		for i, text := range []string{command, "second"} {
+			if err := otherConn.accept(direct(sess, fmt.Sprint("x", i), text)); err != nil {
+				t.Errorf("accept %q: %v", text, err)
+			}
+		}
+		if hears == hearsAtOnce {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	var once1 sync.Once
+	p.before = func(call int) {
+		if call == n {
+			once1.Do(interrupt)
+		}
+	}
+	if err := conn.accept(direct(sess, "1", "first")); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(30 * time.Second)
+	settled(t, b1, b2)
+	calls := p.count()
+	if n > calls {
+		interrupt()
+		time.Sleep(30 * time.Second)
+		settled(t, b1, b2)
+	}
+	valid(t, w.store, sess)
+	if n == 0 {
+		return calls
+	}
+	shown := strings.Join(w.chat.texts(), "\n")
+	if !strings.Contains(shown, "re: second") {
+		t.Errorf("the message after the command was not answered: %q", shown)
+	}
+	said := map[string]string{"/stop": stoppedText, "/new": resetText}[command]
+	if !strings.Contains(shown, said) && !strings.Contains(shown, idleText) {
+		t.Errorf("the command was not confirmed: %q", shown)
+	}
+	if err := conn.accept(direct(sess, "2", "third")); err != nil {
+		t.Fatal(err)
+	}
+	settled(t, b1, b2)
+	seen := users(m.asked()[len(m.asked())-1])
+	if slices.Contains(seen, "first") == (command == "/new") || !slices.Contains(seen, "second") {
+		t.Errorf("the model saw at the end: %q", seen)
+	}
+	if t.Failed() {
+		t.Logf("calls: %v\ntranscript: %q", p.log, outline(t, w.store, sess))
+	}
+	return calls
 }

@@ -72,6 +72,9 @@ type tenure struct {
 	taken   int64 // the inbox position below which messages are drained
 	closing bool  // the process is ending
 	run     *run
+	// since is the inbox position of the first message that run answers: a stop
+	// that was sent before it means other work.
+	since int64
 	// waits are the run's waits for a person's decision, decisions what came.
 	waits     map[string]chan *signal
 	decisions map[string]*signal
@@ -141,7 +144,11 @@ func (t *tenure) observe(w store.Waiting) {
 		case s.Position < t.before:
 		case t.decides(&s):
 		case endsRun(s.Data):
-			t.stop = true
+			if t.run != nil && t.since >= s.Tail {
+				t.look = true // once this run is done
+			} else {
+				t.stop = true
+			}
 		default:
 			t.look = true
 		}
@@ -202,7 +209,10 @@ func (t *tenure) begin(r *run) bool {
 	if t.stop || t.look || t.closing {
 		return false
 	}
-	t.run = r
+	t.run, t.since = r, -1
+	if len(t.tr.pending) > 0 {
+		t.since = t.tr.pending[0].Inbox
+	}
 	return true
 }
 

@@ -1,7 +1,9 @@
 package gateway
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"clawbot/agentcore"
@@ -161,15 +163,18 @@ func (t *transcript) addNote(e store.Entry, p *payload) {
 	if p.Run != "" {
 		t.run = p.Run
 	}
+	var later *inbound // the first message that is not covered
 	if n.Final {
-		t.unfinished = false
-		t.pending = nil
+		t.pending = sentFrom(t.pending, cmp.Or(n.Before, math.MaxInt64))
+		if t.unfinished = len(t.pending) > 0; t.unfinished {
+			later = t.pending[0]
+		}
 	}
 	switch n.Kind {
 	case noteFiles:
 		t.attach(n.Files)
 	case noteStopped:
-		t.show(systemNote(e.ID, "the user stopped you here; what stands above needs no answer unless it is asked for again"), e.Position)
+		t.showBefore(later, systemNote(e.ID, "the user stopped you here; what stands above needs no answer unless it is asked for again"), e.Position)
 	case noteResumed:
 		t.show(systemNote(e.ID, "your answer broke off here; go on with it"), e.Position)
 	}
@@ -178,6 +183,31 @@ func (t *transcript) addNote(e store.Entry, p *payload) {
 func (t *transcript) show(m *agentcore.Message, position int64) {
 	t.messages = append(t.messages, m)
 	t.at = append(t.at, position)
+}
+
+// showBefore shows m where it happened: before a message that entered the
+// transcript first but was sent later.
+func (t *transcript) showBefore(later *inbound, m *agentcore.Message, position int64) {
+	at := -1
+	if later != nil {
+		at = slices.Index(t.at, later.position)
+	}
+	if at < 0 {
+		t.show(m, position)
+		return
+	}
+	t.messages = slices.Insert(t.messages, at, m)
+	t.at = slices.Insert(t.at, at, later.position)
+}
+
+// sentFrom returns the messages from an inbox position on.
+func sentFrom(messages []*inbound, position int64) []*inbound {
+	for i, m := range messages {
+		if m.Inbox >= position {
+			return messages[i:]
+		}
+	}
+	return nil
 }
 
 // keepFrom returns the position from which on the last messages are kept. It

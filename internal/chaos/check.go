@@ -184,6 +184,7 @@ type payload struct {
 	Note *struct {
 		Kind, Text string
 		Final      bool
+		Before     int64
 	}
 	Text string // of a person's message
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,7 +15,8 @@ type transcript struct {
 	violations []string
 	finals     []string // the questions that each final names
 
-	seen    map[string]int // position of each question
+	seen    map[string]int   // position of each question
+	sent    map[string]int64 // and that in the inbox
 	ids     map[string]bool
 	open    map[string]bool // calls without a result
 	pending []string        // questions that no final covers yet
@@ -29,7 +31,7 @@ func (t *transcript) bad(e store.Entry, format string, args ...any) {
 
 // readTranscript checks invariants 1 to 5 and 8 of a chat's transcript.
 func readTranscript(c *chat, entries []store.Entry, buried map[string]bool) *transcript {
-	t := &transcript{chat: c, seen: map[string]int{}, ids: map[string]bool{}, open: map[string]bool{}, tokens: map[string]bool{}}
+	t := &transcript{chat: c, seen: map[string]int{}, sent: map[string]int64{}, ids: map[string]bool{}, open: map[string]bool{}, tokens: map[string]bool{}}
 	for _, e := range entries {
 		p, err := decode(e)
 		if err != nil {
@@ -53,7 +55,7 @@ func readTranscript(c *chat, entries []store.Entry, buried map[string]bool) *tra
 			delete(t.open, e.Closes)
 		case store.KindNote:
 			if p.Note != nil && p.Note.Final {
-				t.pending = nil
+				t.pending = slices.DeleteFunc(t.pending, func(q string) bool { return p.Note.Before == 0 || t.sent[q] < p.Note.Before })
 			}
 		case store.KindSummary:
 			t.pending = nil
@@ -99,7 +101,7 @@ func (t *transcript) user(e store.Entry, p payload) {
 		if n := len(t.pending); n > 0 && order(t.pending[n-1]) > order(q) {
 			t.bad(e, "question %s comes after %s", q, t.pending[n-1])
 		}
-		t.seen[q] = int(e.Position)
+		t.seen[q], t.sent[q] = int(e.Position), e.Inbox
 		t.pending = append(t.pending, q)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -11,7 +12,8 @@ import (
 )
 
 // build makes a transcript of short forms: "1:u 7.1" a question under epoch 1,
-// "1:c k" a call, "1:r k" its result, "1:f 7.1" a final, "1:n" a final note.
+// "1:c k" a call, "1:r k" its result, "1:f 7.1" a final, "1:n" a final note,
+// "1:n 5" one that covers what stood before 5 in the inbox.
 func build(lines ...string) (entries []store.Entry) {
 	for i, line := range lines {
 		epoch, rest, _ := strings.Cut(line, ":")
@@ -19,7 +21,7 @@ func build(lines ...string) (entries []store.Entry) {
 		e := store.Entry{Position: int64(i), ID: fmt.Sprint("e", i), Token: epoch + ":x", Inbox: -1}
 		switch kind {
 		case "u":
-			e.Kind, e.Data = store.KindUser, fmt.Appendf(nil, `{"text":"q %s"}`, arg)
+			e.Kind, e.Inbox, e.Data = store.KindUser, int64(i), fmt.Appendf(nil, `{"text":"q %s"}`, arg)
 		case "c":
 			e.Kind, e.Opens, e.Data = store.KindAssistant, []string{arg}, []byte(`{"m":{"stop":"toolUse"}}`)
 		case "r":
@@ -27,7 +29,7 @@ func build(lines ...string) (entries []store.Entry) {
 		case "f":
 			e.Kind, e.Data = store.KindAssistant, fmt.Appendf(nil, `{"m":{"stop":"stop","content":[{"type":"text","text":"final %s and"}]}}`, arg)
 		case "n":
-			e.Kind, e.Data = store.KindNote, []byte(`{"note":{"kind":"stopped","final":true}}`)
+			e.Kind, e.Data = store.KindNote, fmt.Appendf(nil, `{"note":{"kind":"stopped","final":true,"before":%s}}`, cmp.Or(arg, "0"))
 		}
 		entries = append(entries, e)
 	}
@@ -45,6 +47,7 @@ func TestTheCheckerSeesWhatIsWrongWithATranscript(t *testing.T) {
 		{"a question twice", build("1:u 7.1", "1:u 7.2", "1:f 7.1", "1:u 7.1", "1:f 7.1"), "7.1 stands here and at 0"},
 		{"another order", build("1:u 7.2", "1:u 7.1", "1:f 7.1 7.2"), "7.1 comes after 7.2"},
 		{"a question without a final", build("1:u 7.1", "1:f 7.1", "1:u 7.2"), "without a final: [7.2]"},
+		{"a question that came after the stop", build("1:u 7.1", "1:u 7.2", "1:n 1"), "without a final: [7.2]"},
 		{"a final too many", build("1:u 7.1", "1:u 7.2", "1:f 7.1", "1:f 7.2"), "covers nothing"},
 		{"a call without a result", build("1:u 7.1", "1:u 7.2", "1:c k", "1:f 7.1"), "while calls are open"},
 		{"a result without a call", build("1:u 7.1", "1:u 7.2", "1:r k", "1:f 7.1"), "not open"},
