@@ -110,6 +110,9 @@ type Usage struct {
 	Output     int64 `json:"output"` // thinking included
 	CacheRead  int64 `json:"cacheRead,omitempty"`
 	CacheWrite int64 `json:"cacheWrite,omitempty"`
+	// Cost is what that cost, in billionths of a US dollar; 0 where it cost
+	// nothing or nobody has counted.
+	Cost int64 `json:"cost,omitempty"`
 }
 
 // Total is the size of the context after the call.
@@ -117,5 +120,5 @@ func (u Usage) Total() int64 { return u.Input + u.Output + u.CacheRead + u.Cache
 
 // Add returns the sum of two usages.
 func (u Usage) Add(v Usage) Usage {
-	return Usage{u.Input + v.Input, u.Output + v.Output, u.CacheRead + v.CacheRead, u.CacheWrite + v.CacheWrite}
+	return Usage{u.Input + v.Input, u.Output + v.Output, u.CacheRead + v.CacheRead, u.CacheWrite + v.CacheWrite, u.Cost + v.Cost}
 }

@@ -31,19 +31,11 @@ type ModelInfo struct {
 	Images    bool  // takes images
 	Documents bool  // takes PDFs
 	Thinking  bool
-	// Price per million tokens in US dollars; nil when unknown.
+	// Price is what it costs now; nil when unknown.
 	Price *Price
-}
-
-// Price is in US dollars per million tokens.
-type Price struct {
-	Input, Output, CacheRead, CacheWrite float64
-}
-
-// Cost returns what u costs in US dollars.
-func (p Price) Cost(u Usage) float64 {
-	return (float64(u.Input)*p.Input + float64(u.Output)*p.Output +
-		float64(u.CacheRead)*p.CacheRead + float64(u.CacheWrite)*p.CacheWrite) / 1e6
+	// Prices are what it has cost and will cost, the oldest first; empty where
+	// there is only Price. See [ModelInfo.PriceAt].
+	Prices []Price
 }
 
 // Request is everything a model call depends on. Models must not change it or

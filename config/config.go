@@ -194,11 +194,12 @@ type RateLimit struct {
 
 // Budget bounds what models may cost; 0 is no limit.
 type Budget struct {
-	DailyUSD   float64 `toml:"daily_usd" min:"0"`
-	SessionUSD float64 `toml:"session_usd" min:"0"`
-	UserUSD    float64 `toml:"user_usd" min:"0"`
-	RunTokens  int64   `toml:"run_tokens" min:"0"`
-	WarnAt     float64 `toml:"warn_at" min:"0" max:"1"`
+	DailyUSD   float64 `toml:"daily_usd" min:"0" max:"1000000"`
+	SessionUSD float64 `toml:"session_usd" min:"0" max:"1000000"`
+	UserUSD    float64 `toml:"user_usd" min:"0" max:"1000000"`
+	RunTokens  int64   `toml:"run_tokens" min:"0" max:"1000000000"`
+	// WarnAt is the part of a cap at which people are warned; 0 is never.
+	WarnAt float64 `toml:"warn_at" min:"0" max:"1"`
 }
 
 // Log says what is logged.

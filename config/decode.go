@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pelletier/go-toml/v2"
+
 	"clawbot/internal/redact"
 )
 
@@ -26,6 +28,7 @@ type decoder struct {
 
 var (
 	durationType = reflect.TypeFor[time.Duration]()
+	timeType     = reflect.TypeFor[time.Time]()
 	secretType   = reflect.TypeFor[redact.Secret]()
 	secretsType  = reflect.TypeFor[redact.Secrets]()
 )
@@ -72,6 +75,9 @@ func (d *decoder) decode(s setting, dst reflect.Value) {
 		return
 	case durationType:
 		d.duration(s, dst)
+		return
+	case timeType:
+		d.date(s, dst)
 		return
 	}
 	switch dst.Kind() {
@@ -265,6 +271,35 @@ func (d *decoder) duration(s setting, dst reflect.Value) {
 	}
 	dst.SetInt(int64(v))
 	d.checkDuration(s, v)
+}
+
+// date takes a day, which begins in UTC, or a time; in quotes or not.
+func (d *decoder) date(s setting, dst reflect.Value) {
+	var t time.Time
+	switch v := s.raw.(type) {
+	case time.Time:
+		t = v
+	case toml.LocalDate:
+		t = v.AsTime(time.UTC)
+	case toml.LocalDateTime:
+		t = v.AsTime(time.UTC)
+	case string:
+		value, ok := d.text(s, "")
+		if !ok {
+			return
+		}
+		var err error
+		if t, err = time.Parse(time.DateOnly, value); err != nil {
+			if t, err = time.Parse(time.RFC3339, value); err != nil {
+				d.problem(s.path, "%q is no date; write one like 2026-01-31", s.shown(value))
+				return
+			}
+		}
+	default:
+		d.problem(s.path, "expected a date such as 2026-01-31, found %s", describe(s.raw))
+		return
+	}
+	dst.Set(reflect.ValueOf(t.UTC()))
 }
 
 // secret takes a text or a list of texts. Its value is never part of a message.

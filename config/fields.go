@@ -75,6 +75,8 @@ func walkKeys(t reflect.Type, path []string, fn func(path []string, leaf bool)) 
 		walkKeys(t.Elem(), path, fn)
 	case t.Kind() == reflect.Map:
 		walkKeys(t.Elem(), append(slices.Clone(path), "NAME"), fn)
+	case t == timeType:
+		fn(path, true)
 	case t.Kind() == reflect.Struct:
 		if len(path) > 0 {
 			fn(path, false)

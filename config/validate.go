@@ -23,6 +23,7 @@ func (c *checker) check() {
 	c.checkAccess()
 	c.checkChannels()
 	c.checkTools()
+	c.checkPrices()
 	c.checkMissing()
 	c.checkAbsent()
 }

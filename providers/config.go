@@ -69,6 +69,9 @@ type ModelSettings struct {
 	Documents *bool            `toml:"documents"`
 	Thinking  *bool            `toml:"thinking"`
 	Price     *agentcore.Price `toml:"price"`
+	// Prices are prices with dates, in place of Price: each holds from its From
+	// until the next one's.
+	Prices []agentcore.Price `toml:"prices"`
 }
 
 // setting names a configuration key for an error message.

@@ -2,6 +2,7 @@ package providers
 
 import (
 	"strings"
+	"time"
 
 	"clawbot/agentcore"
 	"clawbot/internal/lazyregexp"
@@ -42,6 +43,7 @@ var table = []known{
 	{"gpt-4.1", 1047, 32, 2, 8, 0.5, 0, "id"},
 	{"gpt-4.1-mini", 1047, 32, 0.4, 1.6, 0.1, 0, "id"},
 	{"gpt-4.1-nano", 1047, 32, 0.1, 0.4, 0.025, 0, "id"},
+	{"gpt-4o-2024-05-13", 128, 4, 5, 15, 0, 0, "i"},
 	{"gpt-4o", 128, 16, 2.5, 10, 1.25, 0, "id"},
 	{"gpt-4o-mini", 128, 16, 0.15, 0.6, 0.075, 0, "id"},
 	{"o3", 200, 100, 2, 8, 0.5, 0, "idt"},
@@ -92,8 +94,7 @@ func (c Config) info(format, host, model string) agentcore.ModelInfo {
 		info.Documents = strings.Contains(k.flags, "d") && (format == FormatAnthropic || format == FormatGoogle || format == FormatResponses)
 		info.Thinking = strings.Contains(k.flags, "t")
 		if priced[Vendor(host)] {
-			info.Price = &agentcore.Price{Input: k.in, Output: k.output,
-				CacheRead: orPrice(k.cacheRead, k.in), CacheWrite: orPrice(k.cacheW, k.in)}
+			info.Prices = k.prices()
 		}
 	} else {
 		info.Images = assumeImages(format, BareModel(model))
@@ -107,17 +108,14 @@ func (c Config) info(format, host, model string) agentcore.ModelInfo {
 		info.MaxOutput = s.MaxOutput
 	}
 	info.Images, info.Documents, info.Thinking = or(s.Images, info.Images), or(s.Documents, info.Documents), or(s.Thinking, info.Thinking)
-	if s.Price != nil {
-		info.Price = s.Price
+	switch {
+	case len(s.Prices) > 0:
+		info.Prices = dated(s.Prices)
+	case s.Price != nil:
+		info.Prices = dated([]agentcore.Price{*s.Price})
 	}
+	info.Price = info.PriceAt(time.Now())
 	return info
-}
-
-func orPrice(price, input float64) float64 {
-	if price == 0 {
-		return input
-	}
-	return price
 }
 
 var seeing = lazyregexp.New(`^(?:claude|gpt-[4-9]|gpt-[1-9][0-9]|o[1-9]|gemini|gemma-?[3-9]|pixtral|llava|bakllava|moondream|minicpm-v|grok-4|llama-?[4-9]|mistral-(?:large|medium|small)-?3)|vision|[-.]vl\b|[-.]vl-|\dvl\b|-4\.\dv`)
