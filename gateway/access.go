@@ -3,6 +3,7 @@ package gateway
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"clawbot/channels"
 )
@@ -85,12 +86,21 @@ func (c *Config) rulesFor(channel string) ChannelAccess {
 // roleOf goes by ids alone: names can be taken by anybody.
 func (c *Config) roleOf(channel, sender string, who person) string {
 	switch {
-	case who.Role == RoleOwner, c.localOwner(channel, sender),
-		sender != "" && slices.Contains(c.Access.Owners, channel+":"+sender),
-		sender != "" && slices.Contains(c.Access.Owners, platformOf(channel)+":"+sender):
+	case who.Role == RoleOwner, c.localOwner(channel, sender), named(c.Access.Owners, channel, sender):
 		return RoleOwner
 	}
 	return RoleGuest
+}
+
+// named reports whether a list of "platform:id" or "channel:id" has the sender.
+// The page's ids are such names already.
+func named(list []string, channel, sender string) bool {
+	if sender == "" {
+		return false
+	}
+	platform := platformOf(channel)
+	return slices.Contains(list, channel+":"+sender) || slices.Contains(list, platform+":"+sender) ||
+		strings.HasPrefix(sender, platform+":") && slices.Contains(list, sender)
 }
 
 // localOwner reports whether the sender is an owner because of where they sit:

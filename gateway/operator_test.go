@@ -90,6 +90,21 @@ func TestAnOwnerStopsAndRemovesASessionOfAnotherChannel(t *testing.T) {
 	})
 }
 
+func TestThePagesOwnIDsAreNamesOfOwners(t *testing.T) {
+	c := Config{Access: Access{Owners: []string{"web:remote", "chat:7"}}}
+	for _, who := range []struct {
+		channel, sender string
+		owner           bool
+	}{
+		{"web", "web:remote", true}, {"web", "web:other", false}, {"web", "remote", true}, {"chat.work", "7", true},
+		{"chat", "web:remote", false}, {"chat", "", false},
+	} {
+		if got := c.roleOf(who.channel, who.sender, person{}) == RoleOwner; got != who.owner {
+			t.Errorf("%s at %s is an owner: %v", who.sender, who.channel, got)
+		}
+	}
+}
+
 func TestAChannelThatDrawsNothingPublishesItsRunsOnlyWhileSomebodyLooks(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, s := newChat("chat"), newStore(t)

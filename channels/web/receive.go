@@ -6,14 +6,13 @@ import (
 	"errors"
 	"io"
 	"mime"
-	"net"
 	"net/http"
-	"net/netip"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"clawbot/channels"
+	"clawbot/internal/peer"
 )
 
 const (
@@ -125,25 +124,8 @@ func hasControls(s string) bool {
 
 // senderOf tells the person on this machine from one who signed in elsewhere.
 func senderOf(r *http.Request) channels.Sender {
-	if isLocal(r) {
+	if peer.Local(r) {
 		return channels.Sender{ID: "web:local", Name: "local"}
 	}
 	return channels.Sender{ID: "web:remote", Name: "remote"}
-}
-
-// isLocal reports whether both ends of the connection are this machine and no
-// proxy stands between.
-func isLocal(r *http.Request) bool {
-	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip"} {
-		if r.Header.Get(name) != "" {
-			return false
-		}
-	}
-	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	return ok && isLoopback(local.String()) && isLoopback(r.RemoteAddr)
-}
-
-func isLoopback(address string) bool {
-	ap, err := netip.ParseAddrPort(address)
-	return err == nil && ap.Addr().Unmap().IsLoopback()
 }
