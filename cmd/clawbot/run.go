@@ -211,6 +211,7 @@ func (b *bot) serve(ctx context.Context) error {
 	var group errgroup.Group
 	group.Go(func() error {
 		defer stop()
+		b.box.settle(running) // a call that waited for its approval may need a server
 		return b.gateway.Run(running)
 	})
 	group.Go(func() error {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -62,6 +63,17 @@ func (b *toolbox) start(ctx context.Context) (stop func()) {
 		cancel()
 		_ = group.Wait() // it reports through the tools that are hidden
 	}
+}
+
+// startPatience is how long the bot waits for its servers before it begins to
+// answer. Their tools come when they do.
+const startPatience = 5 * time.Second
+
+// settle gives the servers a moment to connect; without servers it takes none.
+func (b *toolbox) settle(ctx context.Context) {
+	patience, done := context.WithTimeout(ctx, startPatience)
+	defer done()
+	b.ready(patience)
 }
 
 // ready waits until each server has been tried once, or ctx ends.

@@ -26,6 +26,9 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
+	if os.Getenv(mcpMarker) != "" {
+		os.Exit(mcpProgram())
+	}
 	os.Exit(func() int {
 		dir, err := os.MkdirTemp("", "clawbot-e2e")
 		if err != nil {
