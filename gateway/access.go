@@ -86,15 +86,15 @@ func (c *Config) rulesFor(channel string) ChannelAccess {
 // roleOf goes by ids alone: names can be taken by anybody.
 func (c *Config) roleOf(channel, sender string, who person) string {
 	switch {
-	case who.Role == RoleOwner, c.localOwner(channel, sender), named(c.Access.Owners, channel, sender):
+	case who.Role == RoleOwner, c.localOwner(channel, sender), lists(c.Access.Owners, channel, sender):
 		return RoleOwner
 	}
 	return RoleGuest
 }
 
-// named reports whether a list of "platform:id" or "channel:id" has the sender.
+// lists reports whether a list of "platform:id" or "channel:id" has the sender.
 // The page's ids are such names already.
-func named(list []string, channel, sender string) bool {
+func lists(list []string, channel, sender string) bool {
 	if sender == "" {
 		return false
 	}
