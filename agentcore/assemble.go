@@ -174,20 +174,36 @@ func (a *Assembler) content() (content []Block, calls int) {
 		b := &a.blocks[i]
 		switch {
 		case b.final != nil:
-			content = append(content, b.final)
-			if _, ok := b.final.(ToolCall); ok {
-				calls++
+			call, ok := b.final.(ToolCall)
+			if !ok {
+				content = append(content, b.final)
+				continue
 			}
+			call.Arguments = unquoted(call.Arguments)
+			content = append(content, call)
+			calls++
 		case b.kind == StreamText && len(b.text) > 0:
 			content = append(content, Text{Text: string(b.text)})
 		case b.kind == StreamThinking && len(b.text) > 0:
 			content = append(content, Thinking{Text: string(b.text)})
 		case b.kind == StreamToolCall:
-			content = append(content, ToolCall{ID: b.id, Name: b.name, Arguments: append(json.RawMessage(nil), b.text...)})
+			content = append(content, ToolCall{ID: b.id, Name: b.name, Arguments: unquoted(append(json.RawMessage(nil), b.text...))})
 			calls++
 		}
 	}
 	return content, calls
+}
+
+// unquoted undoes arguments that a server has encoded twice: a JSON string that
+// holds an object. Whatever else they are, they stay.
+func unquoted(args json.RawMessage) json.RawMessage {
+	if text := bytes.TrimSpace(args); len(text) > 0 && text[0] == '"' {
+		var inner string
+		if json.Unmarshal(text, &inner) == nil && strings.HasPrefix(strings.TrimSpace(inner), "{") && json.Valid([]byte(inner)) {
+			return json.RawMessage(inner)
+		}
+	}
+	return args
 }
 
 // complete reports whether every call has a name and arguments that are one

@@ -53,6 +53,9 @@ func (t *CallTable) Deltas(raw []byte) {
 	}
 }
 
+// Empty reports whether no call has begun.
+func (t *CallTable) Empty() bool { return len(t.calls) == 0 }
+
 // Legacy reads the function_call of old servers.
 func (t *CallTable) Legacy(raw []byte) {
 	p := NewDecoder(raw)
@@ -218,7 +221,7 @@ func (t *CallTable) named(c *call, name string) {
 	case name == "" || name == c.name:
 	case c.name == "":
 		c.name = name
-	case len(c.args) == 0 && !t.isTool(c.name) && t.beginsTool(c.name+name):
+	case len(c.args) == 0 && !t.isTool(c.name) && (len(t.Tools) == 0 || t.beginsTool(c.name+name)):
 		c.name += name
 	}
 }

@@ -197,6 +197,16 @@ func (d *Decoder) Raw() []byte {
 	return d.data[start:d.pos]
 }
 
+// Holds reads past a value and reports whether it says anything: null, false and
+// what is empty don't.
+func (d *Decoder) Holds() bool {
+	switch string(d.Raw()) {
+	case "null", "false", `""`, "{}", "[]", "":
+		return false
+	}
+	return true
+}
+
 // Skip reads over the next value. It looks for where the value ends, and does
 // not check all that is in it.
 func (d *Decoder) Skip() {

@@ -35,15 +35,7 @@ func (m typist) Stream(context.Context, *agentcore.Request) iter.Seq2[agentcore.
 // Repair runs cases of a text that may hold tool calls: whole, and typed a few
 // characters at a time. Nothing that becomes a call may be on show before.
 func (runner) Repair(t *testing.T, c Case) {
-	var declared []struct {
-		Name, Description string
-		Parameters        json.RawMessage
-	}
-	decode(t, c.Meta.Tools, &declared)
-	req := &agentcore.Request{}
-	for _, d := range declared {
-		req.Tools = append(req.Tools, agentcore.ToolSpec{Name: d.Name, Description: d.Description, Schema: d.Parameters})
-	}
+	req := &agentcore.Request{Tools: c.tools(t)}
 	for _, n := range []int{len(c.Input) + 1, 1, 3, 7} {
 		var a agentcore.Assembler
 		var m *agentcore.Message
@@ -115,4 +107,18 @@ func compareRepair(t *testing.T, expected map[string]json.RawMessage, m *agentco
 		}
 	}
 	return ""
+}
+
+// tools are those that the case declares whole.
+func (c Case) tools(t *testing.T) (specs []agentcore.ToolSpec) {
+	t.Helper()
+	var declared []struct {
+		Name, Description string
+		Parameters        json.RawMessage
+	}
+	decode(t, c.Meta.Tools, &declared)
+	for _, d := range declared {
+		specs = append(specs, agentcore.ToolSpec{Name: d.Name, Description: d.Description, Schema: d.Parameters})
+	}
+	return specs
 }

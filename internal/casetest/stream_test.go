@@ -61,6 +61,8 @@ func runStream(t *testing.T, c Case, deliver string) {
 		for _, name := range names {
 			tools = append(tools, agentcore.ToolSpec{Name: name, Schema: json.RawMessage(`{"type":"object"}`)})
 		}
+	} else if len(c.Meta.Tools) > 0 {
+		tools = c.tools(t)
 	}
 	got, model := serveStream(t, c, deliver, tools)
 	var problems []string

@@ -92,8 +92,7 @@ func (d *decoder) event(data []byte) {
 			known = true
 			p.Skip()
 		case "error":
-			failed = failed || !p.Is('n')
-			p.Skip()
+			failed = p.Holds() || failed
 		default:
 			p.Skip()
 		}

@@ -60,8 +60,7 @@ func (d *decoder) event(data []byte) {
 			known = true
 			d.addUsage(&p)
 		case "error":
-			failed = failed || !p.Is('n')
-			p.Skip()
+			failed = p.Holds() || failed
 		case "object":
 			failed = failed || string(p.Raw()) == `"error"`
 		case "message", "detail":

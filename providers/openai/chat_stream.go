@@ -25,6 +25,7 @@ type chatDecoder struct {
 	usage    agentcore.Usage
 	reason   string
 	refused  bool
+	streamed bool // a delta said something
 	seen     bool // a chunk of this format
 }
 
@@ -64,13 +65,12 @@ func (d *chatDecoder) chunk(data []byte) {
 		switch string(key) {
 		case "choices":
 			known = true
-			d.choices(&p)
+			failed = d.choices(&p) || failed
 		case "usage":
 			known = true
 			d.addUsage(&p)
 		case "error":
-			failed = failed || !p.Is('n')
-			p.Skip()
+			failed = p.Holds() || failed
 		case "message", "detail":
 			said = said || p.Is('"')
 			p.Skip()
@@ -102,38 +102,60 @@ type delta struct {
 // same text under several, so the first that is there counts.
 var thoughtFields = [3]string{"reasoning_content", "reasoning", "reasoning_text"}
 
-func (d *chatDecoder) choices(p *providers.Decoder) {
-	first := true
-	for p.Array(); p.More(); {
+// choices reads the first choice; more are never asked for.
+func (d *chatDecoder) choices(p *providers.Decoder) (failed bool) {
+	for first := p.Array(); p.More(); first = false {
 		if first {
-			d.choice(p)
-			first = false
+			failed = d.choice(p)
 		} else {
 			p.Skip()
 		}
 	}
+	return failed
 }
 
-func (d *chatDecoder) choice(p *providers.Decoder) {
+func (d *chatDecoder) choice(p *providers.Decoder) (failed bool) {
 	var key []byte
-	var dl delta
+	var dl, whole delta
+	var index int64
+	reason := ""
 	for p.Object(); p.Key(&key); {
 		switch string(key) {
-		case "delta", "message":
+		case "delta":
 			dl.read(p)
+		case "message":
+			whole.read(p)
+		case "index":
+			index = p.Int()
 		case "finish_reason":
-			if reason := p.String(); reason != "" {
-				d.reason = reason
-			}
+			reason = p.String()
 		case "usage":
 			d.addUsage(p)
+		case "error":
+			failed = p.Holds()
 		default:
 			p.Skip()
 		}
 	}
-	if p.Err() == nil {
-		d.add(&dl)
+	if p.Err() != nil || index != 0 {
+		return failed
 	}
+	d.streamed = d.streamed || !dl.empty()
+	switch { // a message is of servers that don't stream, or says all once more
+	case !d.streamed:
+		dl = whole
+	case dl.calls == nil && d.calls.Empty():
+		dl.calls = whole.calls
+	}
+	d.add(&dl)
+	if reason != "" {
+		d.reason = reason
+	}
+	return failed
+}
+
+func (dl *delta) empty() bool {
+	return dl.content == "" && dl.refusal == "" && dl.thought == [3]string{} && len(dl.details) < 3 && len(dl.calls) < 3 && dl.legacy == nil
 }
 
 func (dl *delta) read(p *providers.Decoder) {
