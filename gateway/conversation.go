@@ -29,11 +29,6 @@ func (c *conversation) SendFile(ctx context.Context, name, mimeType string, r io
 	return err
 }
 
-// Ask implements [tools.Conversation].
-func (c *conversation) Ask(context.Context, string, []string) (string, error) {
-	return "", fmt.Errorf("ask in the answer instead: %w", errors.ErrUnsupported)
-}
-
 // Schedule implements [tools.Conversation].
 func (c *conversation) Schedule(context.Context, json.RawMessage) (json.RawMessage, error) {
 	return nil, fmt.Errorf("this bot has no schedules: %w", errors.ErrUnsupported)

@@ -35,8 +35,6 @@ type Scope struct {
 type Conversation interface {
 	// SendFile sends a file to the chat.
 	SendFile(ctx context.Context, name, mimeType string, r io.Reader) error
-	// Ask asks the person a question and waits for the answer.
-	Ask(ctx context.Context, question string, choices []string) (string, error)
 	// Schedule stores a reminder or recurring task; spec is the tool's own.
 	Schedule(ctx context.Context, spec json.RawMessage) (json.RawMessage, error)
 }

@@ -122,8 +122,6 @@ func (chat) SendFile(_ context.Context, _, _ string, r io.Reader) error {
 	return err
 }
 
-func (chat) Ask(context.Context, string, []string) (string, error) { return "yes", nil }
-
 func (chat) Schedule(context.Context, json.RawMessage) (json.RawMessage, error) {
 	return json.RawMessage(`{}`), nil
 }
