@@ -23,6 +23,7 @@ const (
 	verbCompact
 	verbUsage
 	verbTools
+	verbMemory
 	verbPair
 	verbBlock
 	verbUnblock
@@ -60,6 +61,7 @@ var commands = []command{
 	{verb: verbCompact, name: "compact", description: "Sum up our conversation so far, so that more fits", may: mayParticipants},
 	{verb: verbUsage, name: "usage", description: "The tokens of this conversation"},
 	{verb: verbTools, name: "tools", description: "Which tools I may use for you here"},
+	{verb: verbMemory, name: "memory", description: "What I remember about you; /memory delete ID or all forgets it"},
 	{verb: verbPair, name: "pair", description: "Let somebody in by their code", may: mayOwners},
 	{verb: verbBlock, name: "block", description: "No longer listen to somebody: /block ID", may: mayModerators},
 	{verb: verbUnblock, name: "unblock", description: "Listen to somebody again: /unblock ID", hidden: true, may: mayModerators},
@@ -171,6 +173,8 @@ func (h *host) answer(ctx context.Context, v verb, args string, in *channels.Inb
 		return h.g.usage(ctx, session)
 	case verbTools:
 		return h.listTools(ctx, in, role)
+	case verbMemory:
+		return h.memory(ctx, in, args)
 	case verbPair:
 		return h.pair(ctx, in, args)
 	case verbBlock, verbUnblock:

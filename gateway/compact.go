@@ -126,6 +126,9 @@ func (t *transcript) past() (summary string, messages []*agentcore.Message) {
 // overhead estimates what every request has beside the messages, in tokens.
 func (r *run) overhead() int64 {
 	n := len(r.systemPrompt())
+	if r.known != nil {
+		n += len(r.known.Text())
+	}
 	for _, t := range r.env.tools() {
 		n += len(t.Name) + len(t.Description) + len(t.Schema)
 	}

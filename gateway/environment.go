@@ -190,6 +190,14 @@ func (e *environment) tools() []*agentcore.Tool {
 	return append([]*agentcore.Tool{}, e.list...)
 }
 
+// may reports whether the run has a tool.
+func (e *environment) may(name string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, ok := e.allowed[name]
+	return ok
+}
+
 func (e *environment) roleName() string {
 	if e.request.Role == RoleGuest {
 		return "guest"
@@ -224,6 +232,7 @@ func (e *environment) enter(name string) (*agentcore.Tool, *tools.Scope, error) 
 			Session: e.r.t.session, Agent: e.r.t.g.cfg.Agent.Name,
 			Sender: e.request.Sender, Role: e.request.Role, Workspace: e.root,
 			Conversation: &conversation{host: e.r.host, to: e.request.Target},
+			Memory:       &personal{e.r},
 		}
 		if e.root != nil {
 			e.scope.Dir = e.root.Name()

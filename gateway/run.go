@@ -43,6 +43,12 @@ type run struct {
 	peeked int64  // inbox position up to which messages were shown to the loop, but not drained
 	kept   []*agentcore.Message
 
+	// known is what the model is told of the person, see recall. mixed and told
+	// say that others' words, and texts from outside, are in the context.
+	known       *agentcore.Message
+	mixed, told atomic.Bool
+	generation  int64 // of the transcript when the run began
+
 	// broken is why the store failed in a hook, which can't end the run itself.
 	broken error
 	// Of the context that grew too long: compacted after an overflow, spared
@@ -78,6 +84,8 @@ func (t *tenure) newRun() (*run, error) {
 	if len(t.tr.pending) == 0 {
 		r.who.add(last)
 	}
+	r.generation = t.tr.generation
+	r.hears()
 	r.env = t.g.newEnvironment(r, last)
 	return r, nil
 }
@@ -161,6 +169,7 @@ func (r *run) loop() error {
 		if err := r.readFiles(); err != nil {
 			return err
 		}
+		r.recall()
 		if _, err := r.makeRoom(r.ctx); err != nil {
 			return err
 		}
@@ -217,6 +226,7 @@ func (r *run) transform(ctx context.Context, messages []*agentcore.Message) ([]*
 	if r.pruned {
 		messages = compact.Prune(messages, prunedResult)
 	}
+	messages = r.withMemory(messages)
 	if !r.t.tr.media {
 		return messages, nil
 	}
@@ -330,6 +340,7 @@ func (r *run) finished(m *agentcore.Message) error {
 			return err
 		}
 		r.env.forget(key)
+		r.reads(m)
 	}
 	return nil
 }

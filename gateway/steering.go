@@ -87,6 +87,7 @@ func (r *run) drainUpTo(before int64) ([]*agentcore.Message, error) {
 			loud = true
 		}
 	}
+	r.hears()
 	if !loud {
 		return nil, nil
 	}

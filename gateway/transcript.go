@@ -42,7 +42,9 @@ type transcript struct {
 	media bool
 	// noted is the id of the latest note.
 	noted string
-	bytes int64
+	// voices are those who speak in it.
+	voices voices
+	bytes  int64
 }
 
 // openCall is a tool call without a result.
@@ -99,6 +101,7 @@ func (t *transcript) add(e store.Entry) error {
 
 func (t *transcript) addUser(r *inbound) *agentcore.Message {
 	m := r.message()
+	t.voices.hear(r)
 	t.show(m, r.position)
 	if r.quiet() {
 		return m
@@ -117,6 +120,7 @@ func (t *transcript) addPayload(e store.Entry, p *payload) {
 		t.messages, t.at, t.open, t.pending, t.last = nil, nil, nil, p.Pending, p.Last
 		t.unfinished = p.Run != ""
 		t.summary, t.summaryAt, t.used = p.Summary, e.Position, p.Used
+		t.voices.sumUp(p)
 		if p.Summary != "" {
 			t.show(systemNote(e.ID, "summary of the conversation so far:\n"+unmark.Replace(p.Summary)), e.Position)
 		}

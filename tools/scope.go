@@ -29,6 +29,9 @@ type Scope struct {
 	Dir string
 	// Conversation is nil where there is nobody to talk to.
 	Conversation Conversation
+	// Memory and History are the person's own; nil where nobody is known.
+	Memory  Memory
+	History History
 }
 
 // Conversation is what a tool may do to the chat it runs in.

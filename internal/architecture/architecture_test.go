@@ -30,7 +30,8 @@ var rooms = map[string][]string{
 	"channels/discord":     {"agentcore", "channels", "channels/markdown"},
 	"channels/telegram":    {"agentcore", "channels", "channels/markdown"},
 	"channels/channeltest": {"agentcore", "channels", "channels/markdown"},
-	"gateway":              {"agentcore/...", "providers", "tools", "store", "channels", "channels/reply", "channels/markdown"},
+	"gateway":              {"agentcore/...", "providers", "tools", "store", "channels", "channels/reply", "channels/markdown", "gateway/memory"},
+	"gateway/memory":       {"tools", "store"}, // values of State and prose; nothing of runs
 	"server":               {"agentcore", "providers", "tools", "store", "channels", "gateway", "config"},
 	"config":               {"..."},
 	"cmd":                  {"..."},

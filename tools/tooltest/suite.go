@@ -111,8 +111,14 @@ func place(t testing.TB) context.Context {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = root.Close() })
-	return tools.WithScope(t.Context(), &tools.Scope{Session: "test:1", Agent: "test", Sender: "1", Role: "owner", Workspace: root, Dir: dir, Conversation: chat{}})
+	return tools.WithScope(t.Context(), &tools.Scope{Session: "test:1", Agent: "test", Sender: "1", Role: "owner", Workspace: root, Dir: dir, Conversation: chat{}, Memory: memory{}})
 }
+
+// memory takes everything.
+type memory struct{}
+
+func (memory) Remember(context.Context, string) (string, error) { return "kept", nil }
+func (memory) Forget(context.Context, string) (string, error)   { return "gone", nil }
 
 // chat takes what it is given.
 type chat struct{}
