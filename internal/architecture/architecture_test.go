@@ -22,7 +22,8 @@ var rooms = map[string][]string{
 	"tools":                {"agentcore", "tools"},
 	"tools/command":        {"tools/sandbox"},
 	"tools/builtin":        {"agentcore", "tools", "tools/command", "tools/sandbox"},
-	"store":                {"agentcore", "store"},
+	"store":                {"agentcore", "store", "store/search"},
+	"store/search":         {}, // folding and matching of texts
 	"store/storetest":      {"agentcore", "store", "store/memory"}, // the model that others are compared with
 	"channels":             {"agentcore", "channels"},
 	"channels/reply":       {"agentcore", "channels", "channels/markdown"},
@@ -30,8 +31,10 @@ var rooms = map[string][]string{
 	"channels/discord":     {"agentcore", "channels", "channels/markdown"},
 	"channels/telegram":    {"agentcore", "channels", "channels/markdown"},
 	"channels/channeltest": {"agentcore", "channels", "channels/markdown"},
-	"gateway":              {"agentcore/...", "providers", "tools", "store", "channels", "channels/reply", "channels/markdown", "gateway/memory"},
-	"gateway/memory":       {"tools", "store"}, // values of State and prose; nothing of runs
+	"gateway":              {"agentcore/...", "providers", "tools", "store", "channels", "channels/reply", "channels/markdown", "gateway/budget", "gateway/memory", "gateway/schedule"},
+	"gateway/schedule":     {"store", "channels"},               // times, and values of State; nothing runs there
+	"gateway/memory":       {"tools", "store"},                  // values of State and prose; nothing of runs
+	"gateway/budget":       {"agentcore", "providers", "store"}, // a model decorator that the gateway gives its accounts to
 	"server":               {"agentcore", "providers", "tools", "store", "channels", "gateway", "config"},
 	"config":               {"..."},
 	"cmd":                  {"..."},
