@@ -8,6 +8,9 @@ type parser struct {
 	*scanner
 	known *toolset
 	whole bool
+	// strange is set once a call in explicit tags has a name that is no tool's.
+	// It is read to its end, so that the calls beside it are rejected with it.
+	strange bool
 }
 
 // calls returns the section's calls, or false when it is none.
@@ -21,7 +24,7 @@ func (p *parser) calls() ([]call, bool) {
 		all = append(all, got...)
 		p.space()
 		if p.atEnd() {
-			return all, len(all) > 0
+			return all, len(all) > 0 && !p.strange
 		}
 	}
 }
@@ -51,6 +54,8 @@ const (
 	tagMinimax
 	tagFunction
 	tagInvoke
+	tagSpacedCalls
+	tagSpacedInvoke
 	tagDSMLCalls
 	tagDSMLCall
 	tagDSMLFunctionCalls
@@ -64,6 +69,9 @@ const (
 	tagEnd // and all after it: tokens that end a message and say nothing
 )
 
+// namespace is before the names of Anthropic's elements.
+const namespace = "antml:"
+
 var openings = []string{
 	tagToolCall:          "<tool_call>",
 	tagToolCalls:         "<tool_calls>",
@@ -71,6 +79,8 @@ var openings = []string{
 	tagMinimax:           "<minimax:tool_call>",
 	tagFunction:          "<function=",
 	tagInvoke:            "<invoke ",
+	tagSpacedCalls:       "<" + namespace + "function_calls>",
+	tagSpacedInvoke:      "<" + namespace + "invoke ",
 	tagDSMLCalls:         "<|dsml|tool_calls>",
 	tagDSMLCall:          "<|dsml|tool_call>",
 	tagDSMLFunctionCalls: "<|dsml|function_calls>",
@@ -93,6 +103,8 @@ func (p *parser) tagged() ([]call, bool) {
 		return p.wrapped("</tool_calls>")
 	case tagFunctionCalls:
 		return p.wrapped("</function_calls>")
+	case tagSpacedCalls:
+		return p.wrapped("</" + namespace + "function_calls>")
 	case tagMinimax:
 		return p.wrapped("</minimax:tool_call>")
 	case tagDSMLCalls:
@@ -105,6 +117,8 @@ func (p *parser) tagged() ([]call, bool) {
 		return single(p.function(true))
 	case tagInvoke:
 		return single(p.invoke(plainInvoke))
+	case tagSpacedInvoke:
+		return single(p.invoke(spacedInvoke))
 	case tagDSMLInvoke:
 		return single(p.invoke(dsmlInvoke))
 	case tagDeepSeek:
@@ -142,7 +156,7 @@ func (p *parser) wrapped(closing string) ([]call, bool) {
 			all = append(all, got...)
 			continue
 		}
-		words := []string{closing, openings[tagFunction], openings[tagInvoke], openings[tagDSMLInvoke], openings[tagToolCall]}
+		words := []string{closing, openings[tagFunction], openings[tagInvoke], openings[tagDSMLInvoke], openings[tagToolCall], openings[tagSpacedInvoke]}
 		var got []call
 		var ok bool
 		switch p.one(words...) {
@@ -156,6 +170,8 @@ func (p *parser) wrapped(closing string) ([]call, bool) {
 			got, ok = single(p.invoke(dsmlInvoke))
 		case 4:
 			got, ok = p.toolCall()
+		case 5:
+			got, ok = single(p.invoke(spacedInvoke))
 		}
 		if !ok {
 			return nil, false
@@ -252,6 +268,15 @@ func (p *parser) resolved(name string) (string, bool) {
 	found, ok := p.known.resolve(name)
 	p.named = p.named || ok
 	return found, ok
+}
+
+// tagName is resolved for a name in explicit tags, which may be a stranger's.
+func (p *parser) tagName(name string) (string, bool) {
+	if found, ok := p.resolved(name); ok {
+		return found, true
+	}
+	p.strange = true
+	return name, name != ""
 }
 
 // until reads up to the byte c and past it.

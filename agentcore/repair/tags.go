@@ -9,7 +9,7 @@ func (p *parser) function(closed bool) (call, bool) {
 	if !ok {
 		return call{}, false
 	}
-	name, ok := p.resolved(strings.Trim(written, `"'`))
+	name, ok := p.tagName(strings.Trim(written, `"'`))
 	if !ok {
 		return call{}, false
 	}
@@ -89,8 +89,9 @@ type invokeForm struct {
 }
 
 var (
-	plainInvoke = invokeForm{parameter: "<parameter ", endParameter: "</parameter>", end: "</invoke>"}
-	dsmlInvoke  = invokeForm{parameter: "<|dsml|parameter ", endParameter: "</|dsml|parameter>", end: "</|dsml|invoke>", entities: true}
+	plainInvoke  = invokeForm{parameter: "<parameter ", endParameter: "</parameter>", end: "</invoke>"}
+	spacedInvoke = invokeForm{parameter: "<" + namespace + "parameter ", endParameter: "</" + namespace + "parameter>", end: "</" + namespace + "invoke>"}
+	dsmlInvoke   = invokeForm{parameter: "<|dsml|parameter ", endParameter: "</|dsml|parameter>", end: "</|dsml|invoke>", entities: true}
 )
 
 var unescapeXML = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&apos;", "'", "&amp;", "&")
@@ -102,7 +103,7 @@ func (p *parser) invoke(form invokeForm) (call, bool) {
 	if !ok {
 		return call{}, false
 	}
-	name, ok := p.resolved(attribute(attributes, "name"))
+	name, ok := p.tagName(attribute(attributes, "name"))
 	if !ok {
 		return call{}, false
 	}
@@ -150,7 +151,7 @@ func attribute(text, name string) string {
 // glm reads the inside of a GLM call: the name, then pairs of arg_key and
 // arg_value, then </tool_call>.
 func (p *parser) glm() (call, bool) {
-	name, ok := p.resolved(p.name("."))
+	name, ok := p.tagName(p.name("."))
 	if !ok {
 		return call{}, false
 	}

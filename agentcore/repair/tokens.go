@@ -60,7 +60,7 @@ func (p *parser) tokenCall() (call, bool) {
 	default:
 		return call{}, false
 	}
-	name, ok := p.resolved(written)
+	name, ok := p.tagName(written)
 	if !ok {
 		return call{}, false
 	}
@@ -86,18 +86,23 @@ func (p *parser) tokenCall() (call, bool) {
 }
 
 // mistral reads what follows [TOOL_CALLS]: an array of calls, or a name and its
-// arguments, with [ARGS] between them in newer models.
+// arguments, in newer models with [ARGS] between them, and [CALL_ID] before.
 func (p *parser) mistral() ([]call, bool) {
 	p.space()
 	if c, _ := p.peek(); c == '[' || c == '{' {
 		return p.jsonCalls(true)
 	}
-	name, ok := p.resolved(p.name("."))
+	name, ok := p.tagName(p.name("."))
 	if !ok {
 		return nil, false
 	}
 	p.blanks()
-	if c, _ := p.peek(); c == '[' && !p.word("[ARGS]") {
+	which := p.one("[CALL_ID]", "[ARGS]")
+	if which == 0 {
+		p.name("")
+		which = p.one("[ARGS]")
+	}
+	if c, _ := p.peek(); which < 0 && c == '[' {
 		return nil, false
 	}
 	p.space()
@@ -238,6 +243,9 @@ func (p *parser) decode(raw json.RawMessage, inTag bool, depth int) ([]call, boo
 		return nil, false
 	}
 	name, ok := p.resolved(written)
+	if !ok && inTag {
+		name, ok = p.tagName(written)
+	}
 	if !ok {
 		return nil, false
 	}

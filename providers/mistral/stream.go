@@ -89,12 +89,25 @@ func (d *decoder) choices(p *providers.Decoder) {
 			p.Skip()
 			continue
 		}
+		ours := true
 		for p.Object(); p.Key(&key); {
 			switch string(key) {
-			case "delta", "message":
-				d.delta(p)
+			case "index":
+				ours = p.Int() == 0
+			case "delta":
+				if ours {
+					d.delta(p)
+				} else {
+					p.Skip()
+				}
+			case "message": // of servers that don't stream; else it says all once more
+				if ours && d.part == nil && d.calls.Empty() {
+					d.delta(p)
+				} else {
+					p.Skip()
+				}
 			case "finish_reason", "finishReason":
-				if reason := p.String(); reason != "" {
+				if reason := p.String(); reason != "" && ours {
 					d.reason = reason
 				}
 			default:
