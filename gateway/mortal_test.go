@@ -28,6 +28,8 @@ type process struct {
 	loseOn string // the same, by the name of the first such call
 	log    []string
 	before func(call int)  // what happens right before each call
+	fates  map[int]fate    // what becomes of each call
+	until  time.Time       // when its calls go on
 	mutes  func(hint) bool // which of its hints are lost
 }
 
@@ -43,6 +45,31 @@ func (p *process) isDead() bool {
 	return p.dead
 }
 
+// fate is what becomes of a call to the store, and of its process.
+type fate int
+
+const (
+	passes fate = iota
+	diesBefore
+	diesAfter
+	losesAnswer
+	stops // hangs, and all later ones with it, until the lease is long over
+)
+
+// stopTime is how long its calls hang.
+const stopTime = 40 * time.Second
+
+// stopped waits until calls go on, and reports whether they were stopped.
+func (p *process) stopped() bool {
+	p.mu.Lock()
+	d := time.Until(p.until)
+	p.mu.Unlock()
+	if d > 0 {
+		time.Sleep(d)
+	}
+	return d > 0
+}
+
 // count is how many calls were made.
 func (p *process) count() int {
 	p.mu.Lock()
@@ -50,8 +77,9 @@ func (p *process) count() int {
 	return p.calls
 }
 
-// call makes one call to the store.
-func (p *process) call(op string, fn func() error) error {
+// call makes one call to the store. One that hangs is on its way: the end of its
+// context does not call it back.
+func (p *process) call(ctx *context.Context, op string, fn func() error) error {
 	p.mu.Lock()
 	if p.dead {
 		p.mu.Unlock()
@@ -60,11 +88,16 @@ func (p *process) call(op string, fn func() error) error {
 	p.calls++
 	n := p.calls
 	p.log = append(p.log, op)
-	dies := n == p.dieAt || op == p.dieOn
+	f := p.fates[n]
+	dies := n == p.dieAt || op == p.dieOn || f == diesBefore || f == diesAfter
+	after := p.after || f == diesAfter
 	if dies {
 		p.dead = true
 	}
-	loses := n == p.lose || op == p.loseOn
+	loses := n == p.lose || op == p.loseOn || f == losesAnswer
+	if f == stops {
+		p.until = time.Now().Add(stopTime)
+	}
 	if op == p.loseOn {
 		p.loseOn = ""
 	}
@@ -73,7 +106,10 @@ func (p *process) call(op string, fn func() error) error {
 	if before != nil {
 		before(n)
 	}
-	if dies && !p.after {
+	if p.stopped() {
+		*ctx = context.WithoutCancel(*ctx)
+	}
+	if dies && !after {
 		return errDead
 	}
 	err := fn()
@@ -90,13 +126,13 @@ type mortalStore struct {
 }
 
 func (s *mortalStore) Accept(ctx context.Context, ev store.Event) (acc store.Accepted, err error) {
-	err = s.p.call("accept", func() error { acc, err = s.Store.Accept(ctx, ev); return err })
+	err = s.p.call(&ctx, "accept", func() error { acc, err = s.Store.Accept(ctx, ev); return err })
 	return acc, err
 }
 
 func (s *mortalStore) Acquire(ctx context.Context, session, owner string, ttl time.Duration) (store.Lease, error) {
 	var l store.Lease
-	err := s.p.call("acquire", func() (err error) { l, err = s.Store.Acquire(ctx, session, owner, ttl); return err })
+	err := s.p.call(&ctx, "acquire", func() (err error) { l, err = s.Store.Acquire(ctx, session, owner, ttl); return err })
 	if err != nil {
 		return nil, err
 	}
@@ -130,53 +166,53 @@ type mortalLease struct {
 }
 
 func (l *mortalLease) Load(ctx context.Context, from int64) (t store.Transcript, err error) {
-	err = l.p.call("load", func() error { t, err = l.Lease.Load(ctx, from); return err })
+	err = l.p.call(&ctx, "load", func() error { t, err = l.Lease.Load(ctx, from); return err })
 	return t, err
 }
 
 func (l *mortalLease) Peek(ctx context.Context, before int64) (w store.Waiting, err error) {
-	err = l.p.call("peek", func() error { w, err = l.Lease.Peek(ctx, before); return err })
+	err = l.p.call(&ctx, "peek", func() error { w, err = l.Lease.Peek(ctx, before); return err })
 	return w, err
 }
 
 func (l *mortalLease) Drain(ctx context.Context, first int64, max int, before int64) (e []store.Entry, err error) {
-	err = l.p.call("drain", func() error { e, err = l.Lease.Drain(ctx, first, max, before); return err })
+	err = l.p.call(&ctx, "drain", func() error { e, err = l.Lease.Drain(ctx, first, max, before); return err })
 	return e, err
 }
 
 func (l *mortalLease) Append(ctx context.Context, first int64, entries []store.Entry) error {
-	return l.p.call("append", func() error { return l.Lease.Append(ctx, first, entries) })
+	return l.p.call(&ctx, "append", func() error { return l.Lease.Append(ctx, first, entries) })
 }
 
 func (l *mortalLease) Intent(ctx context.Context, call string) (before bool, err error) {
-	err = l.p.call("intent", func() error { before, err = l.Lease.Intent(ctx, call); return err })
+	err = l.p.call(&ctx, "intent", func() error { before, err = l.Lease.Intent(ctx, call); return err })
 	return before, err
 }
 
 func (l *mortalLease) SetReply(ctx context.Context, r store.Reply) error {
-	return l.p.call("set reply", func() error { return l.Lease.SetReply(ctx, r) })
+	return l.p.call(&ctx, "set reply", func() error { return l.Lease.SetReply(ctx, r) })
 }
 
 func (l *mortalLease) Compact(ctx context.Context, first int64, summary store.Entry, keep int64) error {
-	return l.p.call("compact", func() error { return l.Lease.Compact(ctx, first, summary, keep) })
+	return l.p.call(&ctx, "compact", func() error { return l.Lease.Compact(ctx, first, summary, keep) })
 }
 
 func (l *mortalLease) Bury(ctx context.Context, positions []int64, reason string) error {
-	return l.p.call("bury", func() error { return l.Lease.Bury(ctx, positions, reason) })
+	return l.p.call(&ctx, "bury", func() error { return l.Lease.Bury(ctx, positions, reason) })
 }
 
 func (l *mortalLease) Renew(ctx context.Context) (w store.Waiting, err error) {
-	err = l.p.call("renew", func() error { w, err = l.Lease.Renew(ctx); return err })
+	err = l.p.call(&ctx, "renew", func() error { w, err = l.Lease.Renew(ctx); return err })
 	return w, err
 }
 
 func (l *mortalLease) ReleaseIfEmpty(ctx context.Context) (done bool, err error) {
-	err = l.p.call("release", func() error { done, err = l.Lease.ReleaseIfEmpty(ctx); return err })
+	err = l.p.call(&ctx, "release", func() error { done, err = l.Lease.ReleaseIfEmpty(ctx); return err })
 	return done, err
 }
 
 func (l *mortalLease) HandOff(ctx context.Context, delay time.Duration, crashed bool) error {
-	return l.p.call("hand off", func() error { return l.Lease.HandOff(ctx, delay, crashed) })
+	return l.p.call(&ctx, "hand off", func() error { return l.Lease.HandOff(ctx, delay, crashed) })
 }
 
 // mortalChat is the platform as a process reaches it. Every process has its own
