@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"time"
 )
 
 // Exclusive channels are received by one process at a time: the host calls
@@ -43,6 +44,31 @@ type Threads interface {
 // although the answer was lost; an empty id means that it did not.
 type Prober interface {
 	Probe(ctx context.Context, to Target, nonce string) (id string, err error)
+}
+
+// Streamer tells which messages of [Channel.Post] the platform itself lets grow:
+// their drafts are appended to instead of edited. Whoever writes need not know,
+// for Post and Edit take the same states as ever; it may keep another pace, and
+// had better go on in a new message after a while.
+type Streamer interface {
+	// Stream reports false for a message that is edited as usual.
+	Stream(to Target, id string) (Stream, bool)
+}
+
+// Stream is a message that grows natively.
+type Stream struct {
+	// Every is the least time between two writes to it.
+	Every time.Duration
+	// Until is when its growing comes to an end: text that comes later is better
+	// shown in a message below.
+	Until time.Time
+}
+
+// Opener finds the direct conversation with a person, so that the bot can write
+// first. user is the platform's id. That it is found does not mean that the
+// person takes messages: Post tells.
+type Opener interface {
+	OpenDirect(ctx context.Context, user string) (Target, error)
 }
 
 // Uploader sends a file.

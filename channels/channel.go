@@ -75,8 +75,9 @@ type Outgoing struct {
 	Silent bool
 	// Buttons are rows of actions, for platforms with [Buttons].
 	Buttons [][]Button
-	// Nonce, if set, is the same for every attempt to send this message, for
-	// platforms that refuse doubles by it.
+	// Nonce, if set, is the same for every attempt to send this message and for
+	// its edits: platforms refuse doubles by it, or let it be looked up. It comes
+	// from [NewNonce].
 	Nonce string
 }
 

@@ -16,6 +16,8 @@ import (
 type SlackConfig struct {
 	// Addr to listen on; "127.0.0.1:0" by default.
 	Addr string
+	// Listener is served instead of one on Addr, such as [Pipes].
+	Listener net.Listener
 	// BotToken, AppToken and SigningSecret are the app's.
 	BotToken, AppToken, SigningSecret string
 	// Team, App, BotUser and BotID are the ids of the workspace, the app, the
@@ -35,6 +37,8 @@ type SlackConfig struct {
 	EventsURL string
 	// NoEcho keeps the events about the bot's own messages back.
 	NoEcho bool
+	// Mute delivers no events at all.
+	Mute bool
 	// Lean keeps no calls and no edit histories, for load runs.
 	Lean bool
 }
@@ -58,12 +62,13 @@ type Slack struct {
 	calls   callLog
 	events  slackEvents
 
-	limited atomic.Bool
-	revoked atomic.Bool
-	latency atomic.Int64
-	refused atomic.Int64 // calls answered with 429
-	lastTS  atomic.Int64 // microseconds
-	serial  atomic.Int64
+	limited   atomic.Bool
+	revoked   atomic.Bool
+	noStreams atomic.Bool
+	latency   atomic.Int64
+	refused   atomic.Int64 // calls answered with 429
+	lastTS    atomic.Int64 // microseconds
+	serial    atomic.Int64
 
 	mu      sync.RWMutex
 	chats   map[string]*slackChannel
@@ -96,9 +101,12 @@ func NewSlack(cfg SlackConfig) *Slack {
 	if cfg.Scopes == nil {
 		cfg.Scopes = slackScopes
 	}
-	listener, err := net.Listen("tcp", cfg.Addr)
-	if err != nil {
-		panic("channeltest: listen: " + err.Error())
+	listener := cfg.Listener
+	if listener == nil {
+		var err error
+		if listener, err = net.Listen("tcp", cfg.Addr); err != nil {
+			panic("channeltest: listen: " + err.Error())
+		}
 	}
 	s := &Slack{
 		cfg: cfg, listener: listener, methods: slackMethods(), client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}},

@@ -44,7 +44,7 @@ type SlackVersion struct {
 // Shown is what a person sees: the blocks if there are any, else the text.
 func (m *SlackMessage) Shown() string {
 	if m.stream.started != (time.Time{}) {
-		return m.stream.text
+		return m.stream.shown()
 	}
 	if len(m.Blocks) == 0 {
 		return m.Text
@@ -254,17 +254,26 @@ func (s *Slack) compose(req *slackCall, limit int) (*SlackMessage, slackObject, 
 	if m.Text == "" && len(m.Blocks) == 0 {
 		return nil, nil, "no_text"
 	}
-	if raw := req.form.Get("metadata"); raw != "" {
-		var meta struct {
-			Type    string         `json:"event_type"`
-			Payload map[string]any `json:"event_payload"`
-		}
-		if json.Unmarshal([]byte(raw), &meta) != nil || meta.Type == "" || meta.Payload == nil {
-			return nil, nil, "invalid_metadata_format"
-		}
-		m.Metadata = json.RawMessage(raw)
+	if m.Metadata, refusal = readMetadata(req); refusal != "" {
+		return nil, nil, refusal
 	}
 	return m, nil, ""
+}
+
+// readMetadata reads and checks the metadata argument.
+func readMetadata(req *slackCall) (json.RawMessage, string) {
+	raw := req.form.Get("metadata")
+	if raw == "" {
+		return nil, ""
+	}
+	var meta struct {
+		Type    string         `json:"event_type"`
+		Payload map[string]any `json:"event_payload"`
+	}
+	if json.Unmarshal([]byte(raw), &meta) != nil || meta.Type == "" || meta.Payload == nil {
+		return nil, "invalid_metadata_format"
+	}
+	return json.RawMessage(raw), ""
 }
 
 func (s *Slack) updateMessage(req *slackCall) (slackObject, string) {
@@ -315,7 +324,7 @@ func (s *Slack) deleteMessage(req *slackCall) (slackObject, string) {
 	switch {
 	case m == nil || m.Deleted:
 		return nil, "message_not_found"
-	case !m.bot:
+	case !m.bot, m.stream.open:
 		return nil, "cant_delete_message"
 	}
 	m.Deleted = true

@@ -52,6 +52,9 @@ var httpRetries = []time.Duration{100 * time.Millisecond, time.Second, 5 * time.
 
 // push delivers an event for the first time.
 func (s *Slack) push(kind string, payload any) {
+	if s.cfg.Mute {
+		return
+	}
 	data, err := json.Marshal(payload)
 	if err != nil {
 		panic("channeltest: encode an event: " + err.Error())

@@ -2,7 +2,6 @@ package reply
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -26,6 +25,7 @@ type actor struct {
 	typing *typing
 	plan   plan
 	slots  []*slot
+	native channels.Streamer // nil if the platform lets nothing grow
 
 	said        snapshot
 	tailSince   time.Time // when the tail's message had something to show first
@@ -68,6 +68,7 @@ type slot struct {
 	plain     bool // formatting was refused
 	given     bool // given up
 	replaced  bool // is the second message, the first was deleted
+	full      int  // the size at which its growing came to an end; 0 before
 }
 
 // Run delivers the reply until it is complete or ctx ends, and returns why it
@@ -88,6 +89,7 @@ func (r *Reply) Run(ctx context.Context) error {
 	if a.plan.limit <= 0 {
 		a.plan.limit = math.MaxInt32
 	}
+	a.native, _ = r.cfg.Channel.(channels.Streamer)
 	a.resume(r.cfg.State)
 	err := a.deliver()
 	r.mu.Lock()
@@ -191,11 +193,6 @@ func (a *actor) wakeFor(n int) {
 	if ready {
 		a.signal()
 	}
-}
-
-// newNonce is the same for all attempts to send one message.
-func newNonce() string {
-	return rand.Text()[:24]
 }
 
 func hash(text string) string {

@@ -3,6 +3,7 @@ package reply
 import (
 	"time"
 
+	"clawbot/channels"
 	"clawbot/channels/markdown"
 )
 
@@ -72,7 +73,46 @@ func (a *actor) paced(s *slot) time.Time {
 	if s.wrote.IsZero() {
 		return time.Time{}
 	}
-	return s.wrote.Add(a.cfg.Pacer.every(a.target.Conversation, a.limits))
+	limits := a.limits
+	if grows, ok := a.stream(s); ok {
+		limits.EditEvery = grows.Every
+	}
+	return s.wrote.Add(a.cfg.Pacer.every(a.target.Conversation, limits))
+}
+
+// stream reports whether the platform lets the slot's message grow.
+func (a *actor) stream(s *slot) (channels.Stream, bool) {
+	if a.native == nil || s.ID == "" {
+		return channels.Stream{}, false
+	}
+	return a.native.Stream(a.target, s.ID)
+}
+
+const (
+	// leastRoll is how much a message shows, in the platform's unit, before the
+	// reply goes on in the next one because of its age.
+	leastRoll = 200
+	// rollRoom lets the message end with what it shows: a splitter keeps a little
+	// of its limit back.
+	rollRoom = 16
+)
+
+// roll ends the tail's message if the platform won't let it grow any longer:
+// what comes after that which it showed at the time begins the next.
+func (a *actor) roll(i int, now time.Time) {
+	if i >= len(a.slots) {
+		return
+	}
+	s := a.slots[i]
+	if grows, ok := a.stream(s); !ok || now.Before(grows.Until) || !s.known {
+		return
+	}
+	if s.full == 0 {
+		s.full = a.size(s.text) + rollRoom
+	}
+	if s.full >= leastRoll {
+		a.plan.roll(a.said.text, s.full)
+	}
 }
 
 // nextRemoval takes away a message that no text is left for.
@@ -96,6 +136,7 @@ func (a *actor) nextDraft(now time.Time) (*job, time.Time) {
 	if at.After(now) {
 		return &job{index: i, later: true}, at
 	}
+	a.roll(i, now)
 	text := a.plan.tail(a.said.text)
 	if len(a.plan.frozen) > i {
 		return a.next() // it rolled over: the frozen part goes first

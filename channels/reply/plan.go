@@ -74,6 +74,17 @@ func (p *plan) complete(text []byte, end int) {
 	}
 }
 
+// roll freezes the beginning of the tail, up to size of it; nothing if all of
+// the tail fits.
+func (p *plan) roll(text []byte, size int) {
+	begin, last := p.start()
+	chunks := markdown.SplitAfter(last, string(text[begin:]), min(size, p.limit), p.measure)
+	if len(chunks) > 1 {
+		c := chunks[0]
+		p.frozen = append(p.frozen, segment{end: begin + c.End, text: c.Text, after: c})
+	}
+}
+
 // tail returns the growing message's text. What no longer fits is frozen.
 func (p *plan) tail(text []byte) string {
 	begin, last := p.start()

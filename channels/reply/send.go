@@ -56,7 +56,7 @@ func (a *actor) size(text string) int {
 
 func (a *actor) post(j *job) error {
 	if j.index == len(a.slots) {
-		s := &slot{Part: Part{Nonce: newNonce(), Outcome: Sending}}
+		s := &slot{Part: Part{Nonce: channels.NewNonce(), Outcome: Sending}}
 		if a.owed > 0 {
 			a.owed--
 			s.replaced = true
@@ -105,7 +105,9 @@ func (a *actor) edit(j *job) error {
 	s := a.slots[j.index]
 	ctx, cancel := a.writing()
 	defer cancel()
-	err := a.cfg.Channel.Edit(ctx, a.target, s.ID, a.outgoing(s, j))
+	out := a.outgoing(s, j)
+	out.Nonce = s.Nonce
+	err := a.cfg.Channel.Edit(ctx, a.target, s.ID, out)
 	a.count(func(st *Stats) { st.Edits++ })
 	s.wrote = time.Now()
 	if err != nil {
@@ -160,13 +162,18 @@ func (a *actor) probe(s *slot) probed {
 		return askAgain
 	case err != nil:
 		return cannotTell
-	case id == "":
+	case id == "", a.holds(id): // that is another part of this reply
 		return notArrived
 	}
 	s.ID, s.Outcome, s.known, s.final = id, Sent, false, false
 	s.tries, s.unknown = 0, 0
 	a.unsaved = true
 	return arrived
+}
+
+// holds reports whether a message is one of the reply's already.
+func (a *actor) holds(id string) bool {
+	return slices.ContainsFunc(a.slots, func(s *slot) bool { return s.ID == id })
 }
 
 // resend notes that a final goes out once more although it may be there.

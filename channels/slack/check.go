@@ -20,6 +20,7 @@ type identity struct {
 	team, enterprise string
 	user, bot        string
 	name             string
+	readsMetadata    bool // the bot may see the metadata of messages
 }
 
 // health is the last known trouble of receiving.
@@ -130,7 +131,10 @@ func (c *Channel) identify(ctx context.Context) error {
 			return err
 		}
 		scopes = who.Header.Get("X-OAuth-Scopes")
-		c.me.Store(&identity{team: who.TeamID, enterprise: who.EnterpriseID, user: who.UserID, bot: who.BotID, name: who.User})
+		c.me.Store(&identity{
+			team: who.TeamID, enterprise: who.EnterpriseID, user: who.UserID, bot: who.BotID, name: who.User,
+			readsMetadata: scopes == "" || has(scopes, "metadata.message:read"),
+		})
 		return nil
 	})
 	if err != nil {

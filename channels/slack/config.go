@@ -53,6 +53,9 @@ type Config struct {
 	// ReplyIn is "thread" (default): a mention in a channel begins a thread; or
 	// "channel": it is answered in the channel, which then is one conversation.
 	ReplyIn string `toml:"reply_in"`
+	// NoStreams edits answers always, instead of letting them grow natively where
+	// Slack can.
+	NoStreams bool `toml:"-"`
 	// AllowFrom is the access list that the gateway applies: ids of people.
 	AllowFrom []string `toml:"allow_from"`
 	// Logger takes what an operator should know; none by default.
@@ -83,6 +86,7 @@ type Channel struct {
 	people    people
 	rooms     rooms
 	signs     signs
+	streams   streams
 	reacted   reacted
 	commands  atomic.Pointer[map[string]bool]
 	lacking   sync.Map       // scopes that were told to be missing

@@ -126,6 +126,15 @@ func reasonOf(code string) channels.Reason {
 	return channels.ReasonOther
 }
 
+// reason is why a call was rejected.
+func reason(err error) channels.Reason {
+	e, _ := errors.AsType[*channels.SendError](err)
+	if e == nil || e.Outcome != channels.Rejected {
+		return channels.ReasonOther
+	}
+	return e.Reason
+}
+
 func refusal(method, code string) *channels.SendError {
 	switch code {
 	case "ratelimited", "rate_limited", "message_limit_exceeded":

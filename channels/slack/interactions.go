@@ -25,6 +25,8 @@ const (
 	// typingAgain is when the sign must be renewed, in seconds; Slack takes it
 	// away after two minutes.
 	typingAgain = 60
+	// typingStream is when to look at an open stream again.
+	typingStream = 10
 	// noTyping is when to ask again where there is no sign.
 	noTyping    = 3600
 	typingText  = "is working…"
@@ -66,7 +68,13 @@ func (s *signs) disable()       { s.mu.Lock(); s.off = true; s.mu.Unlock() }
 // takes the sign away; so does the last edit of one, see clearSign. Outside of
 // threads Slack has no such sign.
 func (c *Channel) Typing(ctx context.Context, to channels.Target) (int, error) {
-	if to.Thread == "" || c.signs.disabled() {
+	if to.Thread == "" {
+		return noTyping, nil
+	}
+	if c.restStreams(ctx, to) {
+		return typingStream, nil // a sign would hide what a stream shows
+	}
+	if c.signs.disabled() {
 		return noTyping, nil
 	}
 	err := c.status(ctx, to, typingText)

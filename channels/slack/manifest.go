@@ -27,6 +27,7 @@ var scopeTable = []scope{
 	{"groups:history", "the bot does not follow its threads in private channels", true},
 	{"groups:read", "the bot does not know the names of private channels", false},
 	{"im:history", "the bot does not receive direct messages", true},
+	{"im:write", "the bot can't write to its owners first: approvals of others' requests are asked for in their conversation only", false},
 	{"metadata.message:read", "the bot can't find out whether a message arrived when Slack's answer was lost", false},
 	{"mpim:history", "the bot does not receive messages in group conversations", true},
 	{"mpim:read", "the bot does not know the names of group conversations", false},

@@ -18,10 +18,15 @@ const (
 	probePages = 5
 )
 
-// Probe looks for a message of the bot with this nonce in its metadata.
+// clockSkew is how far apart the clocks here and at Slack may be.
+const clockSkew = time.Minute
+
+// Probe looks for a message of the bot with this nonce in its metadata. A stream
+// has no metadata before it is ended; it is known as the last message in the
+// thread that has none and is not older than the nonce.
 func (c *Channel) Probe(ctx context.Context, to channels.Target, nonce string) (string, error) {
 	oldest := fmt.Sprintf("%d.000000", time.Now().Add(-probeBack).Unix())
-	cursor := ""
+	cursor, begun := "", ""
 	for range probePages {
 		messages, next, err := c.page(ctx, to, oldest, cursor)
 		if err != nil {
@@ -32,13 +37,25 @@ func (c *Channel) Probe(ctx context.Context, to channels.Target, nonce string) (
 			if m.Metadata.EventType == nonceEvent && m.Metadata.EventPayload["nonce"] == nonce {
 				return m.Timestamp, nil
 			}
+			if m.Timestamp > begun && c.maybeStream(to, m, nonce) {
+				begun = m.Timestamp
+			}
 		}
 		if next == "" {
 			break
 		}
 		cursor = next
 	}
-	return "", nil
+	return begun, nil
+}
+
+// maybeStream tells whether a message may be the stream that was begun with this
+// nonce.
+func (c *Channel) maybeStream(to channels.Target, m *slack.Msg, nonce string) bool {
+	made, ok := channels.NonceTime(nonce)
+	me := c.me.Load()
+	return ok && to.Thread != "" && me != nil && m.BotID == me.bot && m.Metadata.EventType == "" && len(m.Files) == 0 &&
+		me.readsMetadata && c.streams.get(to, m.Timestamp) == nil && !timeOf(m.Timestamp).Before(made.Add(-clockSkew))
 }
 
 // page reads a page of a thread, or of a channel.

@@ -33,7 +33,8 @@ func measure(src string) int { return markdown.UTF16Len(markdown.SlackBlock(src)
 type content struct {
 	text   string // the fallback, mrkdwn
 	blocks []slack.Block
-	length int    // of the markdown block
+	body   string // of the markdown block
+	length int    // of body
 	source string // the Markdown of the first block
 }
 
@@ -48,7 +49,7 @@ func render(out channels.Outgoing) content {
 	var c content
 	body := markdown.SlackBlock(src)
 	if !markdown.Blank(body) {
-		c.length = markdown.UTF16Len(body)
+		c.body, c.length = body, markdown.UTF16Len(body)
 		c.blocks = append(c.blocks, slack.NewMarkdownBlock("", body))
 		c.text, c.source = fallback(src, most), src
 	}
@@ -65,6 +66,27 @@ func render(out channels.Outgoing) content {
 		}
 	}
 	return c
+}
+
+// growing is the beginning of a text that is still being written, as far as it
+// will be rendered alike however the text goes on: what it says as it stands and
+// what it says once everything open is closed differ from there.
+func growing(src string) string {
+	if src == "" {
+		return ""
+	}
+	a, b := markdown.SlackBlock(src+"\nx"), markdown.SlackBlock(markdown.Repair(src))
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	for n > 0 && n < len(a) && !utf8.RuneStart(a[n]) {
+		n--
+	}
+	if text := b[:n]; !markdown.Blank(text) {
+		return text
+	}
+	return ""
 }
 
 // fallback renders as much of src as most characters have room for.

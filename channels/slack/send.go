@@ -90,12 +90,12 @@ func (c *Channel) Post(ctx context.Context, to channels.Target, out channels.Out
 			return id, err
 		}
 	}
-	extra := []slack.MsgOption{}
+	if ts, done, err := c.begin(ctx, to, out); done {
+		return ts, err
+	}
+	extra := []slack.MsgOption{marked(out.Nonce)}
 	if to.Thread != "" {
 		extra = append(extra, slack.MsgOptionTS(to.Thread))
-	}
-	if out.Nonce != "" {
-		extra = append(extra, slack.MsgOptionMetadata(slack.SlackMetadata{EventType: nonceEvent, EventPayload: map[string]any{"nonce": out.Nonce}}))
 	}
 	var ts string
 	send := func() error {
@@ -109,6 +109,12 @@ func (c *Channel) Post(ctx context.Context, to channels.Target, out channels.Out
 	}
 	c.signs.gone(to) // Slack takes the sign away itself
 	return ts, nil
+}
+
+// marked makes a message known as one that is complete in itself, with its nonce
+// if it has one. What is not marked is a stream that was begun; see Probe.
+func marked(nonce string) slack.MsgOption {
+	return slack.MsgOptionMetadata(slack.SlackMetadata{EventType: nonceEvent, EventPayload: map[string]any{"nonce": nonce}})
 }
 
 // plainly sends a message, once more without its markdown block if that is what
@@ -151,16 +157,39 @@ func (c *Channel) Edit(ctx context.Context, to channels.Target, id string, out c
 	if strings.HasPrefix(id, private) {
 		return &channels.SendError{Outcome: channels.Rejected, Reason: channels.ReasonGone, Err: errPrivate}
 	}
-	err = c.plainly(to, &m, func() error {
-		return c.call(ctx, writeTimeout(out), "chat.update", func(ctx context.Context) error {
-			_, _, _, err := c.api.UpdateMessageContext(ctx, to.Chat, id, m.options()...)
+	if grows := c.streams.get(to, id); grows != nil {
+		if done, err := c.grow(ctx, to, grows, out, &m); done || err != nil {
+			if err == nil && !out.Draft {
+				c.clearSign(ctx, to)
+			}
 			return err
-		})
-	})
+		}
+	}
+	err = c.update(ctx, to, id, out, &m)
+	if is(err, "streaming_state_conflict") { // begun by another process, or its end is not known of
+		if stopped := c.stop(ctx, to, id, out.Nonce, ""); stopped != nil && channels.OutcomeOf(stopped) != channels.Rejected {
+			return stopped
+		}
+		err = c.update(ctx, to, id, out, &m)
+	}
 	if err == nil && !out.Draft {
 		c.clearSign(ctx, to)
 	}
 	return err
+}
+
+// update replaces a message by chat.update.
+func (c *Channel) update(ctx context.Context, to channels.Target, id string, out channels.Outgoing, m *content) error {
+	var extra []slack.MsgOption
+	if out.Nonce != "" {
+		extra = append(extra, marked(out.Nonce))
+	}
+	return c.plainly(to, m, func() error {
+		return c.call(ctx, writeTimeout(out), "chat.update", func(ctx context.Context) error {
+			_, _, _, err := c.api.UpdateMessageContext(ctx, to.Chat, id, m.options(extra...)...)
+			return err
+		})
+	})
 }
 
 // Delete removes a message of the bot; one that is gone already is a success.
@@ -168,10 +197,26 @@ func (c *Channel) Delete(ctx context.Context, to channels.Target, id string) err
 	if strings.HasPrefix(id, private) {
 		return &channels.SendError{Outcome: channels.Rejected, Err: errPrivate}
 	}
-	err := c.call(ctx, finalTimeout, "chat.delete", func(ctx context.Context) error {
-		_, _, err := c.api.DeleteMessageContext(ctx, to.Chat, id)
-		return err
-	})
+	remove := func() error {
+		return c.call(ctx, finalTimeout, "chat.delete", func(ctx context.Context) error {
+			_, _, err := c.api.DeleteMessageContext(ctx, to.Chat, id)
+			return err
+		})
+	}
+	if grows := c.streams.get(to, id); grows != nil {
+		if err := grows.acquire(ctx); err != nil {
+			return err
+		}
+		err := c.seal(ctx, to, grows)
+		grows.release()
+		if err != nil {
+			return err
+		}
+	}
+	err := remove()
+	if is(err, "cant_delete_message") && c.stop(ctx, to, id, "", "") == nil { // another process's stream
+		err = remove()
+	}
 	if is(err, "message_not_found") {
 		return nil
 	}

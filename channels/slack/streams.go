@@ -1,0 +1,124 @@
+package slack
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"clawbot/channels"
+)
+
+const (
+	// openStreams bounds the streams that are open at once, and startEvery how
+	// fast they are begun, in bursts of startBurst: chat.startStream and
+	// chat.stopStream take 20 calls a minute in a whole workspace, and each
+	// stream needs one of both. What finds no room is edited as usual.
+	openStreams = 4
+	startEvery  = 4 * time.Second
+	startBurst  = 3
+	// barredFor is how long Slack is not asked again after it refused a stream.
+	barredFor = time.Hour
+	// keptBars is in how many channels that is remembered.
+	keptBars = 4096
+)
+
+// streams knows the messages that grow natively.
+type streams struct {
+	mu      sync.Mutex
+	open    map[string]*stream
+	pending int       // being begun
+	full    time.Time // when startBurst streams may be begun at once again
+	off     time.Time // nowhere before
+	barred  map[string]time.Time
+}
+
+func streamKey(to channels.Target, ts string) string { return to.Chat + " " + to.Thread + " " + ts }
+
+func (l *streams) get(to channels.Target, ts string) *stream {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.open[streamKey(to, ts)]
+}
+
+// in returns the streams of a thread.
+func (l *streams) in(to channels.Target) (list []*stream) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range l.open {
+		if s.key == streamKey(to, s.ts) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// reserve asks for room to begin a stream; release gives it back when it is
+// begun or was refused.
+func (l *streams) reserve(chat string, now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now.Before(l.off) || now.Before(l.barred[chat]) {
+		return false
+	}
+	for key, s := range l.open {
+		if now.Sub(s.begun) > 2*streamMost {
+			delete(l.open, key) // nobody has ended it; Slack has
+		}
+	}
+	if l.full.Before(now) {
+		l.full = now
+	}
+	if len(l.open)+l.pending >= openStreams || l.full.Sub(now) > (startBurst-1)*startEvery {
+		return false
+	}
+	l.full = l.full.Add(startEvery)
+	l.pending++
+	return true
+}
+
+func (l *streams) release() { l.mu.Lock(); l.pending--; l.mu.Unlock() }
+
+func (l *streams) add(to channels.Target, s *stream) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open == nil {
+		l.open = map[string]*stream{}
+	}
+	s.key = streamKey(to, s.ts)
+	l.open[s.key] = s
+}
+
+// drop forgets a stream that has ended.
+func (l *streams) drop(s *stream) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.open, s.key)
+}
+
+// pauseFor begins no stream for as long as a rate limit says.
+func (l *streams) pauseFor(err error) {
+	e, ok := errors.AsType[*channels.SendError](err)
+	if !ok {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if until := time.Now().Add(e.RetryAfter); l.off.Before(until) {
+		l.off = until
+	}
+}
+
+// bar asks for no stream in a channel for a while; an empty one is all.
+func (l *streams) bar(chat string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	until := time.Now().Add(barredFor)
+	if chat == "" {
+		l.off = until
+		return
+	}
+	if l.barred == nil || len(l.barred) >= keptBars {
+		l.barred = map[string]time.Time{}
+	}
+	l.barred[chat] = until
+}
