@@ -214,8 +214,14 @@ func (c *Channel) Delete(ctx context.Context, to channels.Target, id string) err
 		}
 	}
 	err := remove()
-	if is(err, "cant_delete_message") && c.stop(ctx, to, id, "", "") == nil { // another process's stream
-		err = remove()
+	if is(err, "cant_delete_message") { // a stream that is not known of here
+		stopped := c.stop(ctx, to, id, "", "")
+		if stopped != nil && channels.OutcomeOf(stopped) != channels.Rejected {
+			return stopped
+		}
+		if stopped == nil {
+			err = remove()
+		}
 	}
 	if is(err, "message_not_found") {
 		return nil
