@@ -25,6 +25,7 @@ const (
 	verbTools
 	verbMemory
 	verbPair
+	verbSchedules
 	verbBlock
 	verbUnblock
 )
@@ -64,6 +65,7 @@ var commands = []command{
 	{verb: verbMemory, name: "memory", description: "What I remember about you; /memory delete ID or all forgets it"},
 	{verb: verbPair, name: "pair", description: "Let somebody in by their code", may: mayOwners},
 	{verb: verbBlock, name: "block", description: "No longer listen to somebody: /block ID", may: mayModerators},
+	{verb: verbSchedules, name: "schedules", aliases: []string{"schedule", "reminders"}, description: "What I am to do here later; /schedules cancel ID cancels it"},
 	{verb: verbUnblock, name: "unblock", description: "Listen to somebody again: /unblock ID", hidden: true, may: mayModerators},
 	// These are read elsewhere: decisions where approvals are, skills by the agent.
 	{name: "approve", description: "Let a call run that waits for approval: /approve ID"},
@@ -179,6 +181,8 @@ func (h *host) answer(ctx context.Context, v verb, args string, in *channels.Inb
 		return h.pair(ctx, in, args)
 	case verbBlock, verbUnblock:
 		return h.block(ctx, in, role, args, v == verbBlock)
+	case verbSchedules:
+		return h.schedules(ctx, in, role, args)
 	default:
 		return h.g.help(h.channel.Name(), session)
 	}

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"sync"
+
+	"clawbot/channels"
 )
 
 // company is everybody whose messages are in a run.
@@ -13,11 +15,13 @@ type company struct {
 	direct  bool
 	members map[string]member // by sender
 	keys    map[string]bool   // of the messages being answered
+	asked   bool              // one of them is a person's own
 }
 
 // member is one of them: the bot's own role for them, and the platform's.
 type member struct {
 	role  string
+	name  string
 	roles []string
 }
 
@@ -31,16 +35,38 @@ func (c *company) add(messages ...*inbound) {
 			c.starter = m.Sender.ID
 			c.direct = m.Target.Direct
 		}
-		// Who has written twice has the lesser role and the later roles.
-		is := member{m.Role, m.Sender.Roles}
-		if was, ok := c.members[m.Sender.ID]; ok && was.role != RoleOwner {
-			is.role = was.role
+		c.enter(m.Sender, m.Role)
+		for _, s := range m.With {
+			c.enter(s, RoleGuest)
 		}
-		c.members[m.Sender.ID] = is
+		c.asked = c.asked || m.Kind != kindSchedule
 		if m.Key != "" {
 			c.keys[m.Key] = true
 		}
 	}
+}
+
+// enter takes somebody in. Who has written twice has the lesser role and the
+// later roles. c.mu is held.
+func (c *company) enter(s channels.Sender, role string) {
+	if was, ok := c.members[s.ID]; ok && was.role != RoleOwner {
+		role = was.role
+	}
+	c.members[s.ID] = member{role, s.Name, s.Roles}
+}
+
+// setter is for whom something is scheduled in the run.
+func (c *company) setter() setter {
+	role, id := c.lowest()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	who := setter{role: role, asked: c.asked, Sender: channels.Sender{ID: id, Name: c.members[id].name, Roles: c.members[id].roles}}
+	for _, other := range slices.Sorted(maps.Keys(c.members)) {
+		if m := c.members[other]; other != id && m.role != RoleOwner {
+			who.with = append(who.with, channels.Sender{ID: other, Name: m.name, Roles: m.roles})
+		}
+	}
+	return who
 }
 
 // maySteer reports whether sender's message may enter the run.

@@ -38,6 +38,8 @@ type Config struct {
 	// Workspace says which folder tools work in.
 	Workspace Workspace
 
+	// Schedules bounds what people may have done later.
+	Schedules Schedules
 	Agent  Agent
 	Loop   Loop
 	Queue  Queue
@@ -76,6 +78,15 @@ type Agent struct {
 
 // Loop bounds one run: the table [loop].
 type Loop struct {
+	// Zone is the time zone of people who name none; nil is the machine's.
+	Zone *time.Location
+}
+
+// Schedules bounds reminders and recurring tasks: the table [schedules].
+type Schedules struct {
+	PerUser         int           // of one person on one channel; 0: 20
+	PerConversation int           // 0: 50
+	MinInterval     time.Duration // between two occurrences; 0: 5 minutes
 	MaxIterations int // model calls that may use tools; 0: 32
 	// NoLimitSummary leaves out the closing account at MaxIterations.
 	NoLimitSummary   bool
@@ -166,6 +177,10 @@ func (c Config) withDefaults() (Config, error) {
 	c.Access.GroupPolicy = cmp.Or(c.Access.GroupPolicy, groupMention)
 	return c, c.check()
 }
+	c.Schedules.PerUser = cmp.Or(c.Schedules.PerUser, 20)
+	c.Schedules.PerConversation = cmp.Or(c.Schedules.PerConversation, 50)
+	c.Schedules.MinInterval = cmp.Or(c.Schedules.MinInterval, 5*time.Minute)
+	c.Agent.Zone = c.zone()
 
 // check refuses words that mean nothing, so that a typing error never opens a
 // door.

@@ -2,8 +2,6 @@ package gateway
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 
@@ -15,6 +13,7 @@ import (
 type conversation struct {
 	host *host
 	to   channels.Target
+	env  *environment
 }
 
 var _ tools.Conversation = (*conversation)(nil)
@@ -27,9 +26,4 @@ func (c *conversation) SendFile(ctx context.Context, name, mimeType string, r io
 	}
 	_, err := up.Upload(ctx, c.to, name, mimeType, r)
 	return err
-}
-
-// Schedule implements [tools.Conversation].
-func (c *conversation) Schedule(context.Context, json.RawMessage) (json.RawMessage, error) {
-	return nil, fmt.Errorf("this bot has no schedules: %w", errors.ErrUnsupported)
 }

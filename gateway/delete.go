@@ -12,12 +12,15 @@ import (
 const deleteTTL = 15 * time.Second
 
 // DeleteSession removes a session whole: its transcript, what waits in its
-// inbox and its dead letters. It fails with a *store.HeldError while somebody
-// works on the session; a session that does not exist is a success. Gateways
+// inbox, its dead letters and what is scheduled in it. It fails with a
+// *store.HeldError while somebody works on the session; a session that does not exist is a success. Gateways
 // that share the store forget what they have of it in memory.
 func DeleteSession(ctx context.Context, s store.Store, session string) error {
 	lease, err := s.Acquire(ctx, session, "delete:"+newID(), deleteTTL)
 	if err != nil {
+		return fmt.Errorf("delete %s: %w", session, err)
+	}
+	if err := deleteSchedules(ctx, s, session); err != nil {
 		return fmt.Errorf("delete %s: %w", session, err)
 	}
 	if err := s.Archive().Purge(ctx, lease); err != nil {

@@ -242,8 +242,9 @@ func (g *Gateway) listen() (cancel func(), err error) {
 		cancels = append(cancels, c)
 	}
 	for topic, fn := range map[string]func(string, []byte){
-		rulesTopic: func(string, []byte) { g.rules.look() },
-		lookTopic:  func(_ string, data []byte) { g.onlookers.look(string(data)) },
+		rulesTopic:     func(string, []byte) { g.rules.look() },
+		lookTopic:      func(_ string, data []byte) { g.onlookers.look(string(data)) },
+		schedulesTopic: func(string, []byte) { g.lookAtSchedules() },
 	} {
 		c, err := g.cfg.Store.Bus().Subscribe(topic, fn)
 		if err != nil {

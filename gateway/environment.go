@@ -68,6 +68,7 @@ type ToolRequest struct {
 type environment struct {
 	r       *run
 	request ToolRequest
+	room    string // its name
 
 	mu      sync.Mutex
 	allowed map[string]*agentcore.Tool // as the toolbox gave them, by name
@@ -88,7 +89,7 @@ type environment struct {
 }
 
 func (g *Gateway) newEnvironment(r *run, last *inbound) *environment {
-	e := &environment{r: r, gone: map[string]string{}, request: ToolRequest{Session: r.t.session, Channel: last.Channel, Target: last.Target}}
+	e := &environment{r: r, room: last.Room, gone: map[string]string{}, request: ToolRequest{Session: r.t.session, Channel: last.Channel, Target: last.Target}}
 	e.request.Role, e.request.Sender = r.who.lowest()
 	e.request.Roles = r.who.roles()
 	e.generation = g.generation()
@@ -231,7 +232,7 @@ func (e *environment) enter(name string) (*agentcore.Tool, *tools.Scope, error) 
 		e.scope = &tools.Scope{
 			Session: e.r.t.session, Agent: e.r.t.g.cfg.Agent.Name,
 			Sender: e.request.Sender, Role: e.request.Role, Workspace: e.root,
-			Conversation: &conversation{host: e.r.host, to: e.request.Target},
+			Conversation: &conversation{host: e.r.host, to: e.request.Target, env: e},
 			Memory:       &personal{e.r},
 		}
 		if e.root != nil {

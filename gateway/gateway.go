@@ -39,6 +39,7 @@ type Gateway struct {
 	onlookers onlookers
 	schemas   agentcore.Schemas
 	ran       atomic.Bool
+	scheduled chan struct{} // capacity 1: look what is scheduled
 }
 
 // New checks cfg and makes a gateway. Nothing is started.
@@ -47,7 +48,7 @@ func New(cfg Config) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Gateway{cfg: cfg, log: cfg.Logger, hosts: map[string]*host{}, cache: cache{limit: cfg.CacheBytes}, rules: newRules(cfg.Store, cfg.Logger)}
+	g := &Gateway{cfg: cfg, log: cfg.Logger, hosts: map[string]*host{}, cache: cache{limit: cfg.CacheBytes}, rules: newRules(cfg.Store, cfg.Logger), scheduled: make(chan struct{}, 1)}
 	g.media.blobs, g.media.log = cfg.Store.Blobs(), cfg.Logger
 	g.reactions.emoji = cfg.Access.Acknowledge
 	g.dispatch = newDispatcher(cfg.MaxRuns, g.hold)
@@ -85,6 +86,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	sweeping.Go(func() { g.rules.watch(background, g.welcome) })
 	err = g.receive(ctx)
 	if ctx.Err() == nil && err == nil {
+	sweeping.Go(func() { g.keepSchedules(background) })
 		// The channels have ended by themselves (a terminal at the end of its
 		// input): what they brought is answered without a deadline.
 		g.finishAll(ctx)

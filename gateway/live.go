@@ -235,6 +235,8 @@ func (r *inbound) shownText() string {
 		return "(deleted a message)"
 	case r.changed:
 		return "(changed a message) " + r.Text
+	case r.Kind == kindSchedule:
+		return "⏰ " + r.Text
 	}
 	lines := []string{r.Text}
 	for _, a := range r.Attachments {

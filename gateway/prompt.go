@@ -34,6 +34,11 @@ func (r *inbound) message() *agentcore.Message {
 	case r.changed:
 		r.mark(&b, "changed an earlier message; it now reads")
 		blocks = r.body(&b)
+	case r.Kind == kindSchedule:
+		before, after := r.scheduled()
+		b.WriteString(markOpen + before + markClose + "\n")
+		blocks = r.body(&b)
+		b.WriteString("\n" + markOpen + after + markClose)
 	default:
 		if !r.Target.Direct {
 			r.mark(&b, "")
@@ -171,8 +176,11 @@ func (c *Config) systemPrompt(channel string, to channels.Target, room string) s
 
 func (c *Config) defaultPrompt(b *strings.Builder, channel string) {
 	fmt.Fprintf(b, "You are %s, an assistant that people talk to in a chat (%s).", c.Agent.Name, platformTitle(channel))
-	zone, offset := time.Now().Zone()
-	fmt.Fprintf(b, " The time zone is %s (UTC%+03d:%02d).", zone, offset/3600, abs(offset)/60%60)
+	name, offset := time.Now().In(c.zone()).Zone()
+	if zone := c.zone().String(); zone != "Local" {
+		name = zone
+	}
+	fmt.Fprintf(b, " The time zone is %s (UTC%+03d:%02d).", name, offset/3600, abs(offset)/60%60)
 	if c.Toolbox != nil && c.Workspace.Root != "" {
 		b.WriteString(" Your tools work in a folder, the workspace; give paths relative to it." +
 			" Look with reading tools first, and write or run something only when you are sure that it is what was asked for.")

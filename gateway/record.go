@@ -10,6 +10,7 @@ import (
 
 	"clawbot/agentcore"
 	"clawbot/channels"
+	"clawbot/gateway/schedule"
 	"clawbot/store"
 )
 
@@ -44,6 +45,10 @@ type inbound struct {
 	Room        string                `json:"room,omitempty"`
 	Overheard   []overheard           `json:"overheard,omitempty"`
 	At          time.Time             `json:"at"`
+	// With are others whose rights limit a scheduled task, Schedule is what it is
+	// an occurrence of.
+	With     []channels.Sender `json:"with,omitempty"`
+	Schedule *schedule.Item    `json:"schedule,omitempty"`
 	// Counted is the reservation among the runs at once that the message made.
 	Counted string `json:"counted,omitempty"`
 
@@ -63,10 +68,11 @@ type inbound struct {
 type recordKind string
 
 const (
-	kindEdit    recordKind = "edit"
-	kindDelete  recordKind = "delete"
-	kindDropped recordKind = "dropped" // stands for messages beyond the cap
-	kindLost    recordKind = "lost"    // stands for one that can't be read
+	kindEdit     recordKind = "edit"
+	kindDelete   recordKind = "delete"
+	kindSchedule recordKind = "schedule" // an occurrence of a schedule
+	kindDropped  recordKind = "dropped"  // stands for messages beyond the cap
+	kindLost     recordKind = "lost"     // stands for one that can't be read
 )
 
 // quiet says that the record alone is no reason to run: it changes a message

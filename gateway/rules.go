@@ -80,6 +80,13 @@ func keyPart(id string) string {
 	return "sha-" + hex.EncodeToString(sum[:16])
 }
 
+// known reports whether the rules have been read.
+func (r *rules) known() bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.loaded
+}
+
 // person returns what was decided about a sender; the zero value is nothing.
 func (r *rules) person(channel, id string) person {
 	r.mu.RLock()

@@ -153,10 +153,13 @@ func (t *tenure) observe(w store.Waiting) {
 			t.look = true
 		}
 	}
-	n := 0
-	for _, m := range w.Messages {
-		if !m.Quiet && m.Position >= t.taken {
+	n, written := 0, 0
+	for i := range w.Messages {
+		if m := &w.Messages[i]; !m.Quiet && m.Position >= t.taken {
 			n++
+			if !isOccurrence(m) {
+				written++
+			}
 		}
 	}
 	t.queued = n
@@ -168,7 +171,7 @@ func (t *tenure) observe(w store.Waiting) {
 	if t.stop && t.summing != nil {
 		t.summing()
 	}
-	if n > 0 && t.run != nil {
+	if written > 0 && t.run != nil {
 		t.run.arrived("")
 	}
 }

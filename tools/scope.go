@@ -38,7 +38,9 @@ type Scope struct {
 type Conversation interface {
 	// SendFile sends a file to the chat.
 	SendFile(ctx context.Context, name, mimeType string, r io.Reader) error
-	// Schedule stores a reminder or recurring task; spec is the tool's own.
+	// Schedule sets, lists or cancels reminders and recurring tasks: spec is a
+	// [ScheduleRequest], the answer a [ScheduleAnswer]. An error says why nothing
+	// was changed, for the model.
 	Schedule(ctx context.Context, spec json.RawMessage) (json.RawMessage, error)
 }
 

@@ -49,6 +49,7 @@ func New(cfg Config) *Tools {
 		processTool(run, &t.background),
 		readFile(locks),
 		remember(),
+		schedule(),
 		search(),
 		sendFile(),
 		webFetch(nil),

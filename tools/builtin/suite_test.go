@@ -22,6 +22,7 @@ func TestEveryBuiltinPassesTheSuite(t *testing.T) {
 		"process":      {`{"action":"list"}`, `{"action":"start","command":"mkdir y"}`},
 		"read_file":    {`{"path":"notes.txt","offset":2,"limit":1}`},
 		"remember":     {`{"fact":"Has a dog named Rex"}`},
+		"schedule":     {`{"action":"list"}`, `{"action":"set","text":"x","in":"20m"}`},
 		"search":       {`{"pattern":"two"}`, `{"glob":"*.txt"}`},
 		"send_file":    {`{"path":"notes.txt"}`},
 		"web_fetch":    {`{"url":"` + server.URL + `"}`},
