@@ -17,9 +17,11 @@ import (
 	"clawbot/channels/web"
 	"clawbot/config"
 	"clawbot/gateway"
+	"clawbot/internal/logring"
 	"clawbot/internal/metrics"
 	"clawbot/internal/version"
 	"clawbot/server"
+	"clawbot/server/admin"
 	"clawbot/store"
 )
 
@@ -51,8 +53,11 @@ type bot struct {
 	box     *toolbox
 	gateway *gateway.Gateway
 	server  *server.Server
+	admin   *admin.Admin
 	metrics *metrics.Metrics
 	audit   *auditLog
+	// recent is the end of the log.
+	recent logring.Ring
 	// found says how the model was chosen, where none is configured.
 	found config.Detected
 }
@@ -63,7 +68,8 @@ func run(ctx context.Context, io streams, loader *config.Loader) error {
 		return err
 	}
 	printWarnings(io, cfg)
-	b := &bot{cfg: cfg, log: newLogger(io.err, cfg, slog.LevelDebug)}
+	b := &bot{cfg: cfg}
+	b.log = newLogger(tee{&b.recent, io.err}, cfg, slog.LevelDebug)
 	b.metrics = metrics.New(metrics.Config{Logger: b.log})
 	limitMemory(b.log)
 	b.found = cfg.Detect(ctx)
@@ -114,6 +120,9 @@ func (b *bot) open(ctx context.Context) (err error) {
 		return err
 	}
 	b.metrics.Watch(b.gateway)
+	if b.admin, err = b.newAdmin(); err != nil {
+		return err
+	}
 	b.server, err = b.newServer(ctx, list)
 	return err
 }
@@ -179,7 +188,7 @@ func (b *bot) newServer(ctx context.Context, list []channels.Channel) (*server.S
 			continue
 		}
 		if ch.Name() == web.Name {
-			cfg.Pages = append(cfg.Pages, h)
+			cfg.Pages = append(cfg.Pages, h, b.admin)
 		} else if pattern, _ := h.Handler(); pattern != "" {
 			cfg.Webhooks = append(cfg.Webhooks, h)
 		}
@@ -219,6 +228,10 @@ func (b *bot) serve(ctx context.Context) error {
 		return b.server.Run(serving)
 	})
 	group.Go(func() error { return b.box.run(serving) })
+	group.Go(func() error {
+		defer fail()
+		return b.admin.Run(serving)
+	})
 	if _, single := b.store.(backuper); single { // its commands can't write beside it
 		group.Go(func() error {
 			serveRequests(running, b.store, b.log)

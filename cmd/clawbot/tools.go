@@ -16,6 +16,7 @@ import (
 	"clawbot/channels"
 	"clawbot/config"
 	"clawbot/gateway"
+	"clawbot/server/admin"
 	"clawbot/tools"
 	"clawbot/tools/mcp"
 )
@@ -63,14 +64,7 @@ func (a toolsAudience) request() gateway.ToolRequest {
 }
 
 // toolLine is one tool as it is listed.
-type toolLine struct {
-	Name      string   `json:"name"`
-	Visible   bool     `json:"visible"`
-	Source    string   `json:"source"`
-	Overrides []string `json:"overrides,omitempty"`
-	Approval  string   `json:"approval,omitempty"`
-	Hidden    []string `json:"hidden,omitempty"`
-}
+type toolLine = admin.Tool
 
 // serverPatience is how long a command waits for the servers of [tools.mcp].
 const serverPatience = 15 * time.Second
@@ -86,28 +80,10 @@ func listTools(ctx context.Context, io streams, loader *config.Loader, who tools
 	}
 	defer box.close()
 	defer box.start(ctx)()
-	set, err := box.set(audience(who.request()))
+	lines, err := box.lines(who.request())
 	if err != nil {
 		return err
 	}
-	var lines []toolLine
-	for _, t := range set.Tools {
-		line := box.line(t.Name)
-		line.Visible = true
-		lines = append(lines, line)
-	}
-	lines = append(lines, box.skillLines(set.Tools)...)
-	for name, server := range box.servers {
-		lines = append(lines, serverLines(name, server)...)
-	}
-	for _, h := range set.Hidden {
-		line := box.line(h.Descriptor.Name)
-		for _, d := range h.Diagnostics {
-			line.Hidden = append(line.Hidden, fmt.Sprintf("%s: %s", d.Reason, d.Message))
-		}
-		lines = append(lines, line)
-	}
-	slices.SortStableFunc(lines, func(a, b toolLine) int { return cmp.Compare(a.Name, b.Name) })
 	if who.json {
 		encoder := json.NewEncoder(io.out)
 		for _, line := range lines {
@@ -118,6 +94,33 @@ func listTools(ctx context.Context, io streams, loader *config.Loader, who tools
 		return nil
 	}
 	return printTools(io, lines)
+}
+
+// lines lists the tools as the request's people see them.
+func (b *toolbox) lines(req gateway.ToolRequest) ([]toolLine, error) {
+	set, err := b.set(audience(req))
+	if err != nil {
+		return nil, err
+	}
+	var lines []toolLine
+	for _, t := range set.Tools {
+		line := b.line(t.Name)
+		line.Visible = true
+		lines = append(lines, line)
+	}
+	lines = append(lines, b.skillLines(set.Tools)...)
+	for name, server := range b.servers {
+		lines = append(lines, serverLines(name, server)...)
+	}
+	for _, h := range set.Hidden {
+		line := b.line(h.Descriptor.Name)
+		for _, d := range h.Diagnostics {
+			line.Hidden = append(line.Hidden, fmt.Sprintf("%s: %s", d.Reason, d.Message))
+		}
+		lines = append(lines, line)
+	}
+	slices.SortStableFunc(lines, func(a, b toolLine) int { return cmp.Compare(a.Name, b.Name) })
+	return lines, nil
 }
 
 // serverLines are about what a server offers nothing of: itself if it never

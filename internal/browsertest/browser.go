@@ -138,6 +138,12 @@ func (p *Tab) Open(path string) {
 	p.Do(chromedp.Navigate(p.base+path), chromedp.WaitVisible(chromedp.CSS("#box")))
 }
 
+// Visit visits a path.
+func (p *Tab) Visit(path string) {
+	p.t.Helper()
+	p.Do(chromedp.Navigate(p.base + path))
+}
+
 // Click presses the mouse in the middle of an element.
 func (p *Tab) Click(selector string) {
 	p.t.Helper()

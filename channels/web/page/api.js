@@ -12,7 +12,8 @@ export class Problem extends Error {
   }
 }
 
-async function ask(method, path, body) {
+// ask sends a request and returns the answer; what went wrong is a Problem.
+export async function ask(method, path, body) {
   let response;
   try {
     response = await fetch(path, {

@@ -1,7 +1,8 @@
 // The page: its bar, its addresses, and the view that an address names. A view
 // beside the chat gets a line in routes.
 
-import { $, setIcon, storage } from "./dom.js";
+import { $ } from "./dom.js";
+import { colours } from "./colours.js";
 import { api } from "./api.js";
 import { Chat } from "./chat.js";
 import { Sidebar } from "./sidebar.js";
@@ -53,23 +54,6 @@ function title() {
   document.title = what ? what + " · " + name : name;
 }
 
-// The colours: as the system, light, dark.
-const themes = ["auto", "light", "dark"];
-function theme(value) {
-  if (value === "auto") delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = value;
-  const words = { auto: "as the system", light: "light", dark: "dark" };
-  setIcon($("theme"), value);
-  $("theme").setAttribute("aria-label", "Colours: " + words[value]);
-  $("theme").title = "Colours: " + words[value];
-}
-
-$("theme").addEventListener("click", () => {
-  const now = document.documentElement.dataset.theme ?? "auto";
-  const value = themes[(themes.indexOf(now) + 1) % themes.length];
-  storage.set("clawbot.theme", value === "auto" ? "" : value);
-  theme(value);
-});
 for (const id of ["new", "home"]) $(id).addEventListener("click", (e) => follow(e, "/"));
 addEventListener("popstate", route);
 addEventListener("focus", () => sidebar.refresh());
@@ -88,7 +72,7 @@ addEventListener("keydown", (e) => {
 });
 
 async function boot() {
-  theme(document.documentElement.dataset.theme ?? "auto");
+  colours();
   route();
   sidebar.refresh(0);
   if (matchMedia("(pointer: fine)").matches) $("box").focus();

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"clawbot/config"
+	"clawbot/internal/redact"
+	"clawbot/internal/version"
+	"clawbot/server/admin"
+)
+
+// newAdmin makes the operator's page of the bot's parts.
+func (b *bot) newAdmin() (*admin.Admin, error) {
+	_, shared := b.store.(claimer)
+	return admin.New(admin.Config{
+		Store: b.store, Gateway: b.gateway, Tools: b.listTools, Settings: b.settings, Log: &b.recent,
+		Exports: map[string]admin.Export{"jsonl": exportJSONL, "markdown": exportMarkdown},
+		Info: admin.Info{
+			Name: b.cfg.Agent.Name, Model: b.cfg.Agent.Model, Store: b.cfg.Store.Driver, Version: version.Get().Version,
+			SignedIn: len(b.cfg.Server.Token) > 0, Started: time.Now().UTC(),
+		},
+		Shared: shared, Logger: b.log,
+	})
+}
+
+func (b *bot) listTools(_ context.Context, who admin.Audience) ([]admin.Tool, error) {
+	return b.box.lines(toolsAudience{guest: who.Guest, role: who.Role, room: who.Room, channel: who.Channel}.request())
+}
+
+// settings is the configuration for people: what is no secret by its kind may
+// still repeat one.
+func (b *bot) settings() []config.Setting {
+	clean := redact.New(b.cfg.Secrets()...)
+	list := b.cfg.Settings()
+	for i := range list {
+		list[i].Value = clean.String(list[i].Value)
+	}
+	return list
+}
+
+// tee writes to both. The first never fails.
+type tee struct{ first, second io.Writer }
+
+func (t tee) Write(p []byte) (int, error) {
+	_, _ = t.first.Write(p)
+	return t.second.Write(p)
+}
