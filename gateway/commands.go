@@ -24,8 +24,8 @@ const (
 	verbUsage
 	verbTools
 	verbMemory
-	verbPair
 	verbSchedules
+	verbPair
 	verbBlock
 	verbUnblock
 )
@@ -63,9 +63,9 @@ var commands = []command{
 	{verb: verbUsage, name: "usage", description: "The tokens of this conversation"},
 	{verb: verbTools, name: "tools", description: "Which tools I may use for you here"},
 	{verb: verbMemory, name: "memory", description: "What I remember about you; /memory delete ID or all forgets it"},
+	{verb: verbSchedules, name: "schedules", aliases: []string{"schedule", "reminders"}, description: "What I am to do here later; /schedules cancel ID cancels it"},
 	{verb: verbPair, name: "pair", description: "Let somebody in by their code", may: mayOwners},
 	{verb: verbBlock, name: "block", description: "No longer listen to somebody: /block ID", may: mayModerators},
-	{verb: verbSchedules, name: "schedules", aliases: []string{"schedule", "reminders"}, description: "What I am to do here later; /schedules cancel ID cancels it"},
 	{verb: verbUnblock, name: "unblock", description: "Listen to somebody again: /unblock ID", hidden: true, may: mayModerators},
 	// These are read elsewhere: decisions where approvals are, skills by the agent.
 	{name: "approve", description: "Let a call run that waits for approval: /approve ID"},
@@ -177,12 +177,12 @@ func (h *host) answer(ctx context.Context, v verb, args string, in *channels.Inb
 		return h.listTools(ctx, in, role)
 	case verbMemory:
 		return h.memory(ctx, in, args)
+	case verbSchedules:
+		return h.schedules(ctx, in, role, args)
 	case verbPair:
 		return h.pair(ctx, in, args)
 	case verbBlock, verbUnblock:
 		return h.block(ctx, in, role, args, v == verbBlock)
-	case verbSchedules:
-		return h.schedules(ctx, in, role, args)
 	default:
 		return h.g.help(h.channel.Name(), session)
 	}

@@ -37,9 +37,9 @@ type Config struct {
 	Compaction Compaction
 	// Workspace says which folder tools work in.
 	Workspace Workspace
-
 	// Schedules bounds what people may have done later.
 	Schedules Schedules
+
 	Agent  Agent
 	Loop   Loop
 	Queue  Queue
@@ -74,10 +74,6 @@ type Agent struct {
 	Temperature  *float64 // nil: the provider's default
 	MaxTokens    int64    // of one model call; 0: 8192
 	Thinking     string   // off (default), low, medium, high
-}
-
-// Loop bounds one run: the table [loop].
-type Loop struct {
 	// Zone is the time zone of people who name none; nil is the machine's.
 	Zone *time.Location
 }
@@ -87,6 +83,10 @@ type Schedules struct {
 	PerUser         int           // of one person on one channel; 0: 20
 	PerConversation int           // 0: 50
 	MinInterval     time.Duration // between two occurrences; 0: 5 minutes
+}
+
+// Loop bounds one run: the table [loop].
+type Loop struct {
 	MaxIterations int // model calls that may use tools; 0: 32
 	// NoLimitSummary leaves out the closing account at MaxIterations.
 	NoLimitSummary   bool
@@ -173,14 +173,14 @@ func (c Config) withDefaults() (Config, error) {
 	c.Queue.Debounce = max(0, cmp.Or(c.Queue.Debounce, 500*time.Millisecond))
 	c.Queue.Cap = cmp.Or(c.Queue.Cap, 20)
 	c.Queue.Drop = cmp.Or(c.Queue.Drop, dropSummarize)
-	c.Access.DMPolicy = cmp.Or(c.Access.DMPolicy, dmPairing)
-	c.Access.GroupPolicy = cmp.Or(c.Access.GroupPolicy, groupMention)
-	return c, c.check()
-}
 	c.Schedules.PerUser = cmp.Or(c.Schedules.PerUser, 20)
 	c.Schedules.PerConversation = cmp.Or(c.Schedules.PerConversation, 50)
 	c.Schedules.MinInterval = cmp.Or(c.Schedules.MinInterval, 5*time.Minute)
 	c.Agent.Zone = c.zone()
+	c.Access.DMPolicy = cmp.Or(c.Access.DMPolicy, dmPairing)
+	c.Access.GroupPolicy = cmp.Or(c.Access.GroupPolicy, groupMention)
+	return c, c.check()
+}
 
 // check refuses words that mean nothing, so that a typing error never opens a
 // door.

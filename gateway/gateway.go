@@ -84,9 +84,9 @@ func (g *Gateway) Run(ctx context.Context) error {
 	var sweeping sync.WaitGroup
 	sweeping.Go(func() { g.sweep(background, g.log) })
 	sweeping.Go(func() { g.rules.watch(background, g.welcome) })
+	sweeping.Go(func() { g.keepSchedules(background) })
 	err = g.receive(ctx)
 	if ctx.Err() == nil && err == nil {
-	sweeping.Go(func() { g.keepSchedules(background) })
 		// The channels have ended by themselves (a terminal at the end of its
 		// input): what they brought is answered without a deadline.
 		g.finishAll(ctx)
