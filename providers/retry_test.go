@@ -205,6 +205,21 @@ func TestDecoratorsDescribeTheModelWithin(t *testing.T) {
 	}
 }
 
+func TestASpentLimitSaysWhenItBeginsAnew(t *testing.T) {
+	header := http.Header{}
+	header.Set("X-Ratelimit-Remaining-Requests", "3")
+	header.Set("X-Ratelimit-Reset-Requests", "1h")
+	header.Set("X-Ratelimit-Remaining-Tokens", "0")
+	header.Set("X-Ratelimit-Reset-Tokens", "6m0s")
+	if got, ok := RetryAfter(header, nil, time.Now()); !ok || got != 6*time.Minute {
+		t.Errorf("the wait is %s (%v), want the spent limit's 6m", got, ok)
+	}
+	header.Set("Retry-After", "2")
+	if got, _ := RetryAfter(header, nil, time.Now()); got != 2*time.Second {
+		t.Errorf("the wait is %s, want what the vendor asks for", got)
+	}
+}
+
 func TestRetryAfterIsReadInEveryForm(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	none := time.Duration(-1)
@@ -222,7 +237,9 @@ func TestRetryAfterIsReadInEveryForm(t *testing.T) {
 		{"Retry-After", "-5", "", 0},
 		{"Retry-After", "1e300", "", 365 * 24 * time.Hour},
 		{"Retry-After", "soon", "", none},
-		{"Retry-After", "NaN", "", 0},
+		{"Retry-After", "NaN", "", none},
+		{"Retry-After", "3, 5", "", 3 * time.Second},
+		{"X-Ratelimit-Reset-Tokens", "6s", "", none}, // none is spent
 		{"Retry-After-Ms", "1500", "", 1500 * time.Millisecond},
 		{"", "", `{"details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"45.5s"}]}`, 45500 * time.Millisecond},
 		{"", "", `Rate limit reached. Please try again in 6m0s.`, 6 * time.Minute},

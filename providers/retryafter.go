@@ -2,19 +2,21 @@ package providers
 
 import (
 	"bytes"
-	"clawbot/internal/lazyregexp"
 	"math"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
+
+	"clawbot/internal/lazyregexp"
 )
 
 // RetryAfter reads how long a vendor asks to wait, from its headers
-// (retry-after-ms; retry-after in seconds or as a date; x-ratelimit-reset…) or
-// from its body (google.rpc.RetryInfo, or prose). It reports false if the
-// answer does not say, or says nothing that can be understood. A time that has
-// passed is 0.
+// (retry-after-ms; retry-after in seconds or as a date), from its body
+// (google.rpc.RetryInfo, or prose), or from when a limit that is spent begins
+// anew (x-ratelimit-reset-requests and -tokens, of OpenAI and those like it). It
+// reports false if the answer does not say, or says nothing that can be
+// understood. A time that has passed is 0.
 func RetryAfter(header http.Header, body []byte, now time.Time) (time.Duration, bool) {
 	if ms, err := strconv.ParseFloat(strings.TrimSpace(header.Get("Retry-After-Ms")), 64); err == nil {
 		return seconds(ms / 1000), true
@@ -22,15 +24,29 @@ func RetryAfter(header http.Header, body []byte, now time.Time) (time.Duration, 
 	if d, ok := retryAfterHeader(header.Get("Retry-After"), now); ok {
 		return d, true
 	}
-	return retryAfterBody(body)
+	if d, ok := retryAfterBody(body); ok {
+		return d, true
+	}
+	return limitReset(header)
+}
+
+// limitReset is how long the spent one of OpenAI's limits takes to begin anew.
+func limitReset(header http.Header) (wait time.Duration, ok bool) {
+	for _, limit := range []string{"Requests", "Tokens"} {
+		if header.Get("X-Ratelimit-Remaining-"+limit) != "0" {
+			continue
+		}
+		if d, err := time.ParseDuration(header.Get("X-Ratelimit-Reset-" + limit)); err == nil && d >= wait {
+			wait, ok = d, true
+		}
+	}
+	return wait, ok
 }
 
 func retryAfterHeader(v string, now time.Time) (time.Duration, bool) {
 	v = strings.TrimSpace(v)
-	if v == "" {
-		return 0, false
-	}
-	if s, err := strconv.ParseFloat(v, 64); err == nil {
+	first, _, _ := strings.Cut(v, ",") // a proxy may have added its own
+	if s, err := strconv.ParseFloat(strings.TrimSpace(first), 64); err == nil && !math.IsNaN(s) {
 		return seconds(s), true
 	}
 	if d, err := time.ParseDuration(v); err == nil {
