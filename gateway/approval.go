@@ -49,8 +49,12 @@ type approval struct {
 	Sender string   `json:"sender"`
 	Owner  bool     `json:"owner,omitempty"` // Sender is one
 	By     []string `json:"by,omitempty"`
-	// Message is the platform's id of the message that asks.
+	// Message is the platform's id of the message that asks. Letters ask those
+	// who may decide, in their own conversations; Asker says whose request it
+	// is, and where, for them.
 	Message string    `json:"message,omitempty"`
+	Letters []letter  `json:"letters,omitempty"`
+	Asker   string    `json:"asker,omitempty"`
 	Created time.Time `json:"created"`
 	Expires time.Time `json:"expires"`
 
@@ -243,6 +247,15 @@ func (a *approval) text() string {
 	return b.String()
 }
 
+// letter is the message to somebody who is not there.
+func (a *approval) letter() channels.Outgoing {
+	text := a.text()
+	if a.Decision == "" {
+		text = a.Asker + ":\n\n" + text
+	}
+	return channels.Outgoing{Markdown: text, Buttons: a.buttons()}
+}
+
 func (d decision) sign() string {
 	switch d {
 	case decisionApprove, decisionAlways:
@@ -317,6 +330,22 @@ func (e *environment) newApproval(key string, d *tools.Decision, label, tool str
 		V: recordVersion, ID: approvalID(e.r.t.session, key), Session: e.r.t.session, Call: key,
 		Tool: tool, Label: label, Show: d.Show, Where: d.Where, Reason: d.Reason, Binding: d.Binding, Rule: d.Rule,
 		Channel: e.request.Channel, Target: e.request.Target, Sender: e.request.Sender, Owner: e.request.Role == RoleOwner,
-		By: e.r.who.ids(), Created: now, Expires: now.Add(approvalTime),
+		By: e.r.who.ids(), Asker: e.asker(), Created: now, Expires: now.Add(approvalTime),
 	}
+}
+
+// asker says, to people who are elsewhere, for whom the run is and where.
+func (e *environment) asker() string {
+	who := codeSpan(e.request.Channel + ":" + e.request.Sender)
+	last := e.r.t.tr.last
+	if last.Sender.ID == e.request.Sender && last.Sender.Name != "" {
+		who = escapeMarkdown(last.Sender.Name) + " (" + who + ")"
+	}
+	switch {
+	case e.request.Target.Direct:
+		return who + ", in a conversation with me alone"
+	case last.Room != "":
+		return who + ", in " + escapeMarkdown(last.Room)
+	}
+	return who + ", in " + codeSpan(e.r.t.session)
 }

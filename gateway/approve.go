@@ -19,6 +19,9 @@ const (
 	// channels that draw it: a page may have been opened since.
 	remindEvery = 5 * time.Second
 	settleTime  = 5 * time.Second
+	// tellTime bounds how long owners elsewhere are written to before the wait
+	// for their decision begins.
+	tellTime = 20 * time.Second
 )
 
 // Judge is a [Toolbox] that decides which calls a person must approve. It is
@@ -88,7 +91,7 @@ func (e *environment) ask(ctx context.Context, key string, d *tools.Decision, to
 	case a != nil && a.Binding == d.Binding:
 		e.r.log.Info("waiting for an approval that was asked for before", "approval", a.ID)
 	case a != nil: // what the call would do has changed since: it is asked anew
-		fresh.version, fresh.Message = a.version, a.Message
+		fresh.version, fresh.Message, fresh.Letters = a.version, a.Message, a.Letters
 		a = fresh
 	default:
 		if !fresh.Owner {
@@ -109,9 +112,38 @@ func (e *environment) ask(ctx context.Context, key string, d *tools.Decision, to
 		e.r.log.Info("asking for approval", "approval", a.ID, "tool", tool, "reason", d.Reason)
 	}
 	if a.Decision == "" {
-		err = e.show(ctx, a)
+		if err = e.show(ctx, a); err == nil {
+			err = e.tellDeciders(ctx, a)
+		}
 	}
 	return a, "", err
+}
+
+// tellDeciders asks owners and approvers in their own conversations about what
+// somebody else's message led to, or shows them there what became of it.
+func (e *environment) tellDeciders(ctx context.Context, a *approval) error {
+	g := e.r.t.g
+	if len(a.Letters) == 0 {
+		if a.Owner || a.Decision != "" {
+			return nil
+		}
+		bounded, cancel := context.WithTimeout(ctx, tellTime)
+		defer cancel()
+		if a.Letters = g.write(bounded, g.deciders(a), a.Channel, a.Session, a.letter()); len(a.Letters) == 0 {
+			return nil // those who are in the conversation can decide
+		}
+		return g.putApproval(ctx, a)
+	}
+	for _, l := range a.Letters {
+		h := g.hosts[l.Channel]
+		if h == nil {
+			continue
+		}
+		if err := h.channel.Edit(ctx, l.Target, l.Message, a.letter()); err != nil {
+			h.log.Warn("the question for an approval was not edited", "approval", a.ID, "err", err)
+		}
+	}
+	return nil
 }
 
 // show posts the question, or edits it to what became of it.
@@ -191,7 +223,7 @@ func (e *environment) settle(ctx context.Context, a *approval, d decision, name,
 		return err
 	}
 	e.r.log.Info("approval settled", "approval", a.ID, "decision", string(d), "by", id)
-	return e.show(ctx, a)
+	return errors.Join(e.show(ctx, a), e.tellDeciders(ctx, a))
 }
 
 // leave ends the wait without a decision: for whoever takes the session over,

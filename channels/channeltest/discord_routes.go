@@ -18,6 +18,7 @@ func discordRoutes() []discordRoute {
 		{"GET", "gateway", "getGateway", (*Discord).getGateway},
 		{"GET", "gateway/bot", "getGatewayBot", (*Discord).getGateway},
 		{"GET", "users/@me", "getMe", (*Discord).getMe},
+		{"POST", "users/@me/channels", "createDM", (*Discord).createDM},
 		{"GET", "users/@me/guilds", "getGuilds", (*Discord).getGuilds},
 		{"GET", "applications/@me", "getApplication", (*Discord).getApplication},
 		{"GET", "applications/:/commands", "getCommands", (*Discord).getCommands},

@@ -121,9 +121,9 @@ var slackNeeds = map[string]string{
 	"chat.postMessage": "chat:write", "chat.update": "chat:write", "chat.delete": "chat:write", "chat.postEphemeral": "chat:write",
 	"chat.startStream": "chat:write", "chat.appendStream": "chat:write", "chat.stopStream": "chat:write",
 	"assistant.threads.setStatus": "chat:write", "reactions.add": "reactions:write", "reactions.remove": "reactions:write",
-	"users.info": "users:read", "bots.info": "users:read", "conversations.info": "channels:read", "files.info": "files:read",
+	"usergroups.users.list": "usergroups:read", "users.info": "users:read", "bots.info": "users:read", "conversations.info": "channels:read", "files.info": "files:read",
 	"files.getUploadURLExternal": "files:write", "files.completeUploadExternal": "files:write",
-	"conversations.history": "channels:history", "conversations.replies": "channels:history",
+	"conversations.open": "im:write", "conversations.history": "channels:history", "conversations.replies": "channels:history",
 }
 
 func (s *Slack) note(c Call) { s.calls.add(c, !s.cfg.Lean) }
@@ -199,7 +199,7 @@ func flatten(form url.Values) map[string]string {
 var slackTiers = map[string]int{
 	"apps.connections.open": 20, "auth.test": 300, "chat.update": 50, "chat.delete": 50, "chat.postEphemeral": 100, "chat.postMessage": 300,
 	"chat.startStream": 20, "chat.appendStream": 100, "chat.stopStream": 20, "reactions.add": 50, "reactions.remove": 20,
-	"conversations.history": 50, "conversations.replies": 50, "conversations.info": 50, "users.info": 100, "bots.info": 50,
+	"conversations.history": 50, "conversations.replies": 50, "conversations.info": 50, "conversations.open": 50, "users.info": 100, "bots.info": 50, "usergroups.users.list": 20,
 	"files.info": 100, "files.getUploadURLExternal": 100, "files.completeUploadExternal": 100, "assistant.threads.setStatus": 600,
 }
 

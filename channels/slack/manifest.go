@@ -32,6 +32,7 @@ var scopeTable = []scope{
 	{"mpim:history", "the bot does not receive messages in group conversations", true},
 	{"mpim:read", "the bot does not know the names of group conversations", false},
 	{"reactions:write", "the bot can't react to messages", false},
+	{"usergroups:read", "user_groups lets nobody in", false},
 	{"users:read", "the bot does not know names, nor who is a guest", false},
 }
 

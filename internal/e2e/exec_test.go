@@ -128,3 +128,24 @@ func (w *world) until(what string, cond func() bool) {
 		}
 	}
 }
+
+func TestTheOwnerDecidesInPrivateAboutWhatAStrangerAsksForInARoom(t *testing.T) {
+	const room int64 = -1001
+	w := newWorld(t, options{
+		config: "[tools.channels.\"telegram:-1001\"]\nenabled = [\"exec\"]",
+		script: modeltest.Turns(use("c1", "exec", `{"command":"mkdir made"}`), modeltest.Say("It is there.")),
+	})
+	w.telegram.AddChat(room, channeltest.ChatOptions{Title: "The Den"})
+	w.telegram.SendText(ana, ana, "/status") // a bot may not write to whom it does not know
+	w.saying("Model")
+	w.telegram.SendText(room, ben, "@"+w.telegram.Username()+" make a folder")
+	w.sayingIn(room, "needs an approval")
+	question, approve, _ := w.asked("mkdir made")
+	if !strings.Contains(question.Text, "Ben (telegram:2), in The Den") {
+		t.Errorf("the owner is asked %q", question.Text)
+	}
+	w.telegram.Press(ana, ana, question.ID, approve)
+	w.sayingIn(room, "It is there.")
+	w.sayingIn(room, "Approved by Ana")
+	w.saying("Approved by Ana")
+}
