@@ -23,3 +23,7 @@ func TestStore(t *testing.T) {
 func TestStoreInRealTime(t *testing.T) {
 	storetest.Run(t, storetest.Harness{Open: func(*testing.T) store.Store { return memory.New() }})
 }
+
+func TestStoreIsLinearizable(t *testing.T) {
+	storetest.Linearizable(t, func(*testing.T) store.Store { return memory.New() })
+}

@@ -74,6 +74,10 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, storetest.Harness{Open: func(t *testing.T) store.Store { return open(t, quietly(shared.URL())) }})
 }
 
+func TestStoreIsLinearizable(t *testing.T) {
+	storetest.Linearizable(t, func(t *testing.T) store.Store { return open(t, quietly(shared.URL())) })
+}
+
 func TestStoreAnswersAsMemoryDoes(t *testing.T) {
 	storetest.Equivalence(t, func(t *testing.T) store.Store { return open(t, quietly(shared.URL())) })
 }

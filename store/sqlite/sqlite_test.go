@@ -35,4 +35,6 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, storetest.Harness{Open: fresh, Bubble: synctest.Test})
 }
 
+func TestStoreIsLinearizable(t *testing.T) { storetest.Linearizable(t, fresh) }
+
 func TestStoreAnswersAsMemoryDoes(t *testing.T) { storetest.Equivalence(t, fresh) }
