@@ -38,6 +38,9 @@ type Document struct {
 	MIMEType string
 	Data     []byte
 	Ref      string
+	// Text is shown in the document's place to a model that does not take it, or
+	// when Data is not there.
+	Text string
 }
 
 // ToolCall asks for a tool to be run.

@@ -46,7 +46,7 @@ type errorJSON struct {
 
 type blockJSON struct {
 	Type      string          `json:"type"`
-	Text      *string         `json:"text,omitempty"` // text
+	Text      *string         `json:"text,omitempty"` // text, document
 	Thinking  string          `json:"thinking,omitempty"`
 	Redacted  bool            `json:"redacted,omitempty"`
 	ID        string          `json:"id,omitempty"`
@@ -125,7 +125,11 @@ func formOf(b Block) (any, error) {
 	case Image:
 		return &blockJSON{Type: "image", MIMEType: b.MIMEType, Data: b.Data, Ref: b.Ref}, nil
 	case Document:
-		return &blockJSON{Type: "document", Name: b.Name, MIMEType: b.MIMEType, Data: b.Data, Ref: b.Ref}, nil
+		out := &blockJSON{Type: "document", Name: b.Name, MIMEType: b.MIMEType, Data: b.Data, Ref: b.Ref}
+		if b.Text != "" {
+			out.Text = &b.Text
+		}
+		return out, nil
 	case ToolCall:
 		out := &blockJSON{Type: "toolCall", ID: b.ID, Name: b.Name, Signature: b.Signature}
 		switch {
@@ -175,7 +179,11 @@ func decodeBlock(raw json.RawMessage) (Block, error) {
 	case "image":
 		return Image{MIMEType: in.MIMEType, Data: in.Data, Ref: in.Ref}, nil
 	case "document":
-		return Document{Name: in.Name, MIMEType: in.MIMEType, Data: in.Data, Ref: in.Ref}, nil
+		d := Document{Name: in.Name, MIMEType: in.MIMEType, Data: in.Data, Ref: in.Ref}
+		if in.Text != nil {
+			d.Text = *in.Text
+		}
+		return d, nil
 	case "toolCall":
 		args, err := decodeArguments(in)
 		return ToolCall{ID: in.ID, Name: in.Name, Arguments: args, Signature: in.Signature}, err

@@ -91,7 +91,7 @@ func (g *guard) hash(inv *invocation, result *Result) (call, outcome uint64) {
 		case Image:
 			outcome += maphash.Bytes(g.seed, b.Data) + maphash.String(g.seed, b.Ref)
 		case Document:
-			outcome += maphash.Bytes(g.seed, b.Data) + maphash.String(g.seed, b.Ref)
+			outcome += maphash.Bytes(g.seed, b.Data) + maphash.String(g.seed, b.Ref) + maphash.String(g.seed, b.Text)
 		}
 	}
 	return call, outcome

@@ -38,6 +38,8 @@ const (
 	sniffedBytes = 512
 )
 
+const mimePDF = "application/pdf"
+
 // file is what became of an attachment: it is noted in the transcript, so that
 // the model sees the same in every request, on whichever replica.
 type file struct {
@@ -47,7 +49,7 @@ type file struct {
 	Name    string   `json:"name,omitempty"`
 	MIME    string   `json:"mime,omitempty"`
 	Ref     string   `json:"ref,omitempty"`  // of the blob, for images and documents
-	Text    string   `json:"text,omitempty"` // for the model; why it was not read, of fileUnread
+	Text    string   `json:"text,omitempty"` // for the model; why it was not read, of fileUnread; what a document says
 }
 
 type fileKind string
@@ -160,8 +162,8 @@ func (r *run) takeFile(ctx context.Context, f *file, a channels.Attachment, body
 		return r.listen(ctx, f, a, body)
 	case strings.HasPrefix(sniffed, "image/") && sniffed != "image/x-icon":
 		f.Kind, f.MIME = fileImage, sniffed
-	case sniffed == "application/pdf":
-		f.Kind, f.MIME = fileDocument, sniffed
+	case sniffed == mimePDF, bytes.Contains(head, []byte("%PDF-")) && (a.MIMEType == mimePDF || strings.HasSuffix(strings.ToLower(a.Name), ".pdf")):
+		f.Kind, f.MIME = fileDocument, mimePDF
 	case strings.HasPrefix(a.MIMEType, "image/") && sniffed == "application/octet-stream":
 		f.Kind = fileImage // a type that the sniffer doesn't know; the provider may
 	case strings.HasPrefix(sniffed, "text/") || utf8Head(head):
@@ -169,7 +171,9 @@ func (r *run) takeFile(ctx context.Context, f *file, a channels.Attachment, body
 	default:
 		return unreadable("I can't read files of the type " + displayName(cmp.Or(a.MIMEType, sniffed)))
 	}
-	f.Ref, err = r.t.g.cfg.Store.Blobs().Put(ctx, body, maxFile)
+	if f.Ref, err = r.t.g.cfg.Store.Blobs().Put(ctx, body, maxFile); err == nil && f.Kind == fileDocument {
+		f.Text, err = r.t.g.media.text(ctx, f)
+	}
 	return err
 }
 
@@ -178,6 +182,10 @@ func (r *run) listen(ctx context.Context, f *file, a channels.Attachment, body i
 	text, err := r.t.g.cfg.Transcriber.Transcribe(ctx, cmp.Or(a.Name, "voice.ogg"), a.MIMEType, body)
 	if err != nil {
 		r.log.Error("speech was not turned into text", "err", err)
+		if why := tooExpensive(err); why != "" {
+			r.overspent(err)
+			return unreadable("I did not listen to it: " + why)
+		}
 		return unreadable("it could not be turned into text; please write it instead")
 	}
 	if text = strings.TrimSpace(cleanText(text)); text == "" {
@@ -193,12 +201,17 @@ func (f *file) inline(body io.Reader) error {
 	if err != nil {
 		return err
 	}
-	text := string(bytes.TrimPrefix(data, []byte("\ufeff")))
+	text := decodeText(data)
 	if len(data) > maxInline {
 		text = clip(text, maxInline) + fmt.Sprintf("\n[only the first %d kB are shown]", maxInline>>10)
 	}
-	f.Kind, f.Text = fileText, tools.Untrusted("the attached file "+displayName(cmp.Or(f.Name, "without a name")), unmark.Replace(cleanText(text)))
+	f.Kind, f.Text = fileText, f.quoted(text)
 	return nil
+}
+
+// quoted marks what a file says as data.
+func (f *file) quoted(text string) string {
+	return tools.Untrusted("the attached file "+displayName(cmp.Or(f.Name, "without a name")), unmark.Replace(cleanText(text)))
 }
 
 // utf8Head reports whether a file begins as text does, whatever its name.
@@ -279,7 +292,7 @@ func (r *inbound) attached(b *strings.Builder, i int) agentcore.Block {
 		return agentcore.Image{MIMEType: f.MIME, Ref: f.Ref}
 	case fileDocument:
 		fmt.Fprintf(b, "\n%sattached: %s%s", markOpen, name, markClose)
-		return agentcore.Document{Name: displayName(cmp.Or(path.Base(f.Name), "document.pdf")), MIMEType: f.MIME, Ref: f.Ref}
+		return agentcore.Document{Name: displayName(cmp.Or(path.Base(f.Name), "document.pdf")), MIMEType: f.MIME, Ref: f.Ref, Text: f.Text}
 	case fileText:
 		fmt.Fprintf(b, "\n%sattached: %s%s\n%s", markOpen, name, markClose, f.Text)
 	case fileSpeech:

@@ -26,6 +26,7 @@ const (
 type media struct {
 	blobs store.Blobs
 	log   *slog.Logger
+	texts chan struct{} // a place among the documents whose text is taken out
 
 	mu    sync.Mutex
 	bytes int64
@@ -59,7 +60,13 @@ func (c *media) show(ctx context.Context, messages []*agentcore.Message) ([]*age
 			if err != nil {
 				return nil, err
 			}
-			if shown++; data == nil || shown > mediaShown || size+len(data) > mediaBytes {
+			shown++
+			gone := data == nil || shown > mediaShown || size+len(data) > mediaBytes
+			if d, ok := b.(agentcore.Document); ok && gone && d.Text != "" {
+				dropped = true // its text stands for it
+				continue
+			}
+			if gone {
 				cp.Content[j] = agentcore.Text{Text: markOpen + "this file is no longer shown to you" + markClose}
 				dropped = true
 				continue

@@ -108,6 +108,7 @@ func shapeOf(m *agentcore.Message) uint64 {
 			mix(len(b.Data) + 1<<40)
 		case agentcore.Document:
 			mix(len(b.Data) + 1<<41)
+			mix(len(b.Text) + 1<<42)
 		case agentcore.ToolCall:
 			mix(len(b.Arguments) + len(b.ID)<<32)
 		}

@@ -276,7 +276,13 @@ func UserParts(m *agentcore.Message, images, documents bool) []agentcore.Block {
 				said = "(image omitted: " + whyOmitted(images) + ")"
 			}
 		case agentcore.Document:
-			if !documents || len(b.Data) == 0 {
+			switch {
+			case documents && len(b.Data) > 0:
+			case !IsBlank(b.Text):
+				out = append(out, agentcore.Text{Text: b.Text})
+				note = ""
+				continue
+			default:
 				said = "(document " + b.Name + " omitted: " + whyOmittedDocument(documents) + ")"
 			}
 		default:

@@ -174,6 +174,15 @@ func TestWhatAModelCannotSeeIsNamed(t *testing.T) {
 	if got := result.ResultText(false); !strings.Contains(got, "tool image omitted") || strings.Count(got, "omitted: model") != 1 {
 		t.Errorf("got %q", got)
 	}
+	m.Content = []agentcore.Block{agentcore.Document{Name: "a.pdf", Data: []byte("z"), Text: "what it says"}, agentcore.Document{Name: "b.pdf", Text: "gone, but it said"}}
+	got = fmt.Sprintf("%+v", UserParts(m, false, false))
+	if got != "[{Text:what it says Signature:} {Text:gone, but it said Signature:}]" {
+		t.Errorf("documents with a text are %s", got)
+	}
+	parts := UserParts(m, false, true)
+	if _, native := parts[0].(agentcore.Document); !native || len(parts) != 2 || parts[1] != agentcore.Block(agentcore.Text{Text: "gone, but it said"}) {
+		t.Errorf("to a model that takes documents: %+v", parts)
+	}
 	if got := (Step{Message: &agentcore.Message{}}).ResultText(true); got != EmptyResult {
 		t.Errorf("an empty result is %q", got)
 	}

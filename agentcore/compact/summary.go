@@ -131,7 +131,7 @@ func record(m *agentcore.Message) string {
 		case agentcore.Image:
 			fmt.Fprintf(&out, "[%s] (an image)\n", m.Role)
 		case agentcore.Document:
-			fmt.Fprintf(&out, "[%s] (a document: %s)\n", m.Role, b.Name)
+			fmt.Fprintf(&out, "[%s] (a document: %s) %s\n", m.Role, b.Name, clip(b.Text, maxText))
 		}
 	}
 	return out.String()

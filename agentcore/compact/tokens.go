@@ -52,7 +52,7 @@ func Estimate(m *agentcore.Message) int64 {
 		case agentcore.Image:
 			tokens += imageTokens
 		case agentcore.Document:
-			tokens += documentTokens * int64(1+len(b.Data)/documentPerByte/10)
+			tokens += max(documentTokens*int64(1+len(b.Data)/documentPerByte/10), int64(len(b.Text)/charsPerToken))
 		}
 	}
 	return tokens + int64((chars+charsPerToken-1)/charsPerToken)
