@@ -71,13 +71,6 @@ type Opener interface {
 	OpenDirect(ctx context.Context, user string) (Target, error)
 }
 
-// Opener finds the direct conversation with a person, so that the bot can write
-// first. user is the platform's id. That it is found does not mean that the
-// person takes messages: Post tells.
-type Opener interface {
-	OpenDirect(ctx context.Context, user string) (Target, error)
-}
-
 // Uploader sends a file.
 type Uploader interface {
 	Upload(ctx context.Context, to Target, name, mimeType string, r io.Reader) (id string, err error)
