@@ -30,7 +30,6 @@ func slackMethods() map[string]slackMethod {
 		"reactions.add":                (*Slack).addReaction,
 		"reactions.remove":             (*Slack).removeReaction,
 		"assistant.threads.setStatus":  (*Slack).setStatus,
-		"usergroups.users.list":        (*Slack).groupMembers,
 		"files.info":                   (*Slack).filesInfo,
 		"files.getUploadURLExternal":   (*Slack).getUploadURL,
 		"files.completeUploadExternal": (*Slack).completeUpload,
@@ -96,26 +95,6 @@ func (s *Slack) usersInfo(req *slackCall) (slackObject, string) {
 		"id": id, "team_id": s.personTeam(id), "name": strings.ToLower(id), "real_name": p.Name, "is_admin": p.Admin, "is_bot": p.Bot,
 		"is_restricted": p.Guest, "is_stranger": p.Team != "", "profile": slackObject{"display_name": p.Name, "real_name": p.Name},
 	}}, ""
-}
-
-// SetGroup makes a user group with these members.
-func (s *Slack) SetGroup(id string, members ...string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.groups == nil {
-		s.groups = map[string][]string{}
-	}
-	s.groups[id] = members
-}
-
-func (s *Slack) groupMembers(req *slackCall) (slackObject, string) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	members, ok := s.groups[req.form.Get("usergroup")]
-	if !ok {
-		return nil, "no_such_subteam"
-	}
-	return slackObject{"users": members}, ""
 }
 
 func (s *Slack) conversationsInfo(req *slackCall) (slackObject, string) {
