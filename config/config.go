@@ -19,6 +19,7 @@ type Config struct {
 	Audio      Audio               `toml:"audio"`
 	Tools      Tools               `toml:"tools"`
 	Skills     Skills              `toml:"skills"`
+	Schedules  Schedules           `toml:"schedules"`
 	Store      Store               `toml:"store"`
 	Server     Server              `toml:"server"`
 	Access     Access              `toml:"access"`
@@ -44,6 +45,8 @@ type Agent struct {
 	Temperature *float64 `toml:"temperature" min:"0" max:"2"`
 	MaxTokens   int64    `toml:"max_tokens" min:"1"`
 	Thinking    string   `toml:"thinking" enum:"off|low|medium|high"`
+	// TimeZone is the IANA zone of people who name none; empty is the machine's.
+	TimeZone string `toml:"time_zone" rule:"zone"`
 }
 
 // Loop bounds a run.
@@ -143,6 +146,14 @@ type Plugins struct {
 // Skills says where skills are found.
 type Skills struct {
 	Dirs []string `toml:"dirs" rule:"path"`
+}
+
+// Schedules bounds reminders and recurring tasks.
+type Schedules struct {
+	PerUser         int `toml:"per_user" min:"1" max:"1000"`
+	PerConversation int `toml:"per_conversation" min:"1" max:"10000"`
+	// MinInterval is the least time between two occurrences of one.
+	MinInterval time.Duration `toml:"min_interval" min:"1m" max:"168h"`
 }
 
 // Store is where everything is kept.

@@ -97,6 +97,14 @@ func TestEveryProblemNamesItsPlaceItsKeyAndTheRemedy(t *testing.T) {
 				"clawbot.toml:4:1: server.drain: \"20\" is no duration; write one like",
 			},
 		},
+		"schedules": {
+			"[agent]\ntime_zone = \"europe/berlin\"\n[schedules]\nper_user = 0\nmin_interval = \"1s\"\n",
+			[]string{
+				"clawbot.toml:2:1: agent.time_zone: unknown time zone \"europe/berlin\": did you mean \"Europe/Berlin\"?",
+				"clawbot.toml:4:1: schedules.per_user: 0 is too small; the least is 1",
+				"clawbot.toml:5:1: schedules.min_interval: 1s is too short; the least is 1m",
+			},
+		},
 		"addresses": {
 			"[providers.a]\nformat = \"openai\"\nbase_url = \"api.example.com\"\nproxy = \"socks4://x\"\n[providers.b]\nformat = \"openai\"\n[providers.c]\n[server]\nlisten = \"8080\"\nmetrics_listen = \"localhost:99999\"\n[store]\nurl = \"http://x\"\n",
 			[]string{

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"clawbot/gateway/schedule"
 )
 
 // rules of single values stand in the tags of their fields:
@@ -23,6 +25,7 @@ import (
 //	rule:"listen"         host:port
 //	rule:"ids"            numbers are taken as texts
 //	rule:"header"         a secret that may hold spaces
+//	rule:"zone"           "" or an IANA time zone
 //
 // Several are joined by commas, url: being the last.
 func rules(tag reflect.StructTag) []string {
@@ -127,6 +130,10 @@ func checkRule(rule, value, shown string) string {
 	case value == "":
 	case strings.HasPrefix(rule, "url:"):
 		return checkURL(value, strings.Split(strings.TrimPrefix(rule, "url:"), ","))
+	case rule == "zone":
+		if _, err := schedule.Zone(value); err != nil {
+			return err.Error()
+		}
 	case rule == "proxy":
 		if value != "env" {
 			if message := checkURL(value, []string{"http", "https", "socks5", "socks5h"}); message != "" {

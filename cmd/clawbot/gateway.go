@@ -37,7 +37,7 @@ func newGateway(cfg *config.Config, s store.Store, model agentcore.Model, list [
 		Workspace: gateway.Workspace{Root: cfg.Tools.Workspace, Scope: cfg.Tools.WorkspaceScope},
 		Agent: gateway.Agent{
 			Name: cfg.Agent.Name, SystemPrompt: prompt, Temperature: cfg.Agent.Temperature,
-			MaxTokens: cfg.Agent.MaxTokens, Thinking: cfg.Agent.Thinking,
+			MaxTokens: cfg.Agent.MaxTokens, Thinking: cfg.Agent.Thinking, Zone: timeZone(cfg),
 		},
 		Loop: gateway.Loop{
 			MaxIterations: cfg.Loop.MaxIterations, NoLimitSummary: !cfg.Loop.MaxIterationsSummary, Timeout: cfg.Loop.Timeout,
@@ -47,6 +47,9 @@ func newGateway(cfg *config.Config, s store.Store, model agentcore.Model, list [
 		Queue: gateway.Queue{
 			Mode: cfg.Queue.Mode, Channels: cfg.Queue.Channels, SteerBy: cfg.Queue.SteerBy,
 			Debounce: orNone(cfg.Queue.Debounce), Cap: cfg.Queue.Cap, Drop: cfg.Queue.Drop,
+		},
+		Schedules: gateway.Schedules{
+			PerUser: cfg.Schedules.PerUser, PerConversation: cfg.Schedules.PerConversation, MinInterval: cfg.Schedules.MinInterval,
 		},
 		Access:   access(cfg),
 		MaxRuns:  cfg.Server.MaxRuns,

@@ -69,6 +69,7 @@ func newToolbox(cfg *config.Config, log *slog.Logger) (*toolbox, error) {
 		Sandbox:  b.sandbox,
 		Commands: cmdline.Policy{Mode: run.Mode, Allow: run.Allow, Deny: run.Deny},
 		Network:  run.Network,
+		Zone:     timeZone(cfg),
 	})
 	var err error
 	// A plugin that can't be read could be the one that is to block something.

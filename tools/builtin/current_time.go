@@ -14,7 +14,10 @@ import (
 //go:embed current_time.md
 var currentTimeProse string
 
-func currentTime() tools.Tool {
+func currentTime(zone *time.Location) tools.Tool {
+	if zone == nil {
+		zone = time.Local
+	}
 	return tools.Tool{
 		Descriptor: describe("current_time", "Current time", currentTimeProse, `{
 			"type": "object",
@@ -22,16 +25,17 @@ func currentTime() tools.Tool {
 		}`),
 		Idempotent: true,
 		Telling:    telling("zone"),
-		Execute:    tellTime,
+		Execute: func(_ context.Context, call agentcore.Call, _ func(agentcore.Update)) (agentcore.Result, error) {
+			return tellTime(call, time.Now().In(zone))
+		},
 	}
 }
 
-func tellTime(_ context.Context, call agentcore.Call, _ func(agentcore.Update)) (agentcore.Result, error) {
+func tellTime(call agentcore.Call, now time.Time) (agentcore.Result, error) {
 	args, err := arguments[struct{ Zone string }](call)
 	if err != nil {
 		return agentcore.Result{}, err
 	}
-	now := time.Now()
 	if args.Zone != "" {
 		zone, err := time.LoadLocation(args.Zone)
 		if err != nil {

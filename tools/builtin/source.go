@@ -3,6 +3,7 @@ package builtin
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"clawbot/agentcore"
 	"clawbot/tools"
@@ -20,6 +21,8 @@ type Config struct {
 	Commands command.Policy
 	// Network gives commands the machine's network.
 	Network bool
+	// Zone is whose time current_time tells by default; nil is the machine's.
+	Zone *time.Location
 }
 
 // Tools are the built-in tools with what they keep between calls.
@@ -41,7 +44,7 @@ func New(cfg Config) *Tools {
 	run := &commands{sandbox: cfg.Sandbox, policy: cfg.Commands, network: cfg.Network}
 	t.source = tools.Source{Name: "builtin", Kind: tools.Builtin, Tools: []tools.Tool{
 		applyPatch(locks),
-		currentTime(),
+		currentTime(cfg.Zone),
 		editFile(locks),
 		execTool(run),
 		forget(),
