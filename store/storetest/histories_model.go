@@ -149,6 +149,9 @@ func (r *room) tenancy(q question, a response) bool {
 		return r.owner != "" && r.owner != q.owner && a.class == class(&store.HeldError{Owner: r.owner})
 	case q.op == "elect":
 		ok := r.owner == "" || r.owner == q.owner || r.brief
+		if r.given == q.owner {
+			r.given = "" // not by the term that the client has from now on
+		}
 		r.owner, r.brief = q.owner, q.brief
 		return ok
 	case q.op == "resign" && r.owner == q.owner:
