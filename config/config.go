@@ -73,6 +73,9 @@ type Audio struct {
 	// Transcribe is "provider/model" of a model that turns speech into text;
 	// empty leaves voice messages unread.
 	Transcribe string `toml:"transcribe"`
+	// USDPerMinute is what that costs for a minute of speech; nil is what the
+	// built-in table says.
+	USDPerMinute *float64 `toml:"usd_per_minute" min:"0" max:"1000"`
 }
 
 // Provider is one model vendor or server.

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +9,6 @@ import (
 
 	"clawbot/agentcore"
 	"clawbot/channels"
-	"clawbot/store"
 )
 
 func (g *Gateway) help(channel, session string) string {
@@ -143,75 +141,6 @@ func (g *Gateway) queueMode(channel, session string) string {
 		return mode
 	}
 	return g.cfg.queueMode(channel)
-}
-
-// usagePage is how many entries are read at a time, and usagePages how often.
-const usagePage, usagePages = 500, 200
-
-// usage adds up what the model calls of a conversation took, since its latest
-// /new.
-func (g *Gateway) usage(ctx context.Context, session string) string {
-	var total agentcore.Usage
-	cost, priced, calls := 0.0, true, 0
-	for from, page := int64(0), 0; page < usagePages; page++ {
-		list, err := g.cfg.Store.Archive().Read(ctx, session, from, usagePage)
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
-			g.log.Error("the usage can't be read", "session", session, "err", err)
-			return "I can't read that now: the store does not answer."
-		}
-		for _, e := range list {
-			p, err := readPayload(e)
-			if err != nil || e.Kind == store.KindUser {
-				continue
-			}
-			if e.Kind == store.KindSummary && p.Summary == "" {
-				total, cost, priced, calls = agentcore.Usage{}, 0, true, 0 // a new conversation
-			}
-			if m := p.Message; m != nil && m.Role == agentcore.RoleAssistant {
-				price := g.price(m.Model)
-				priced = priced && price != nil
-				if price != nil {
-					cost += price.Cost(m.Usage)
-				}
-				total = total.Add(m.Usage)
-				calls++
-			}
-		}
-		if len(list) < usagePage {
-			break
-		}
-		from = list[len(list)-1].Position + 1
-	}
-	if calls == 0 {
-		return "Nothing yet: this conversation has just begun."
-	}
-	text := fmt.Sprintf("This conversation: %s tokens in, %s out, %d model calls.", thousands(total.Input+total.CacheRead+total.CacheWrite), thousands(total.Output), calls)
-	if cached := total.CacheRead; cached > 0 {
-		text += fmt.Sprintf("\n%s of those in came from the cache.", thousands(cached))
-	}
-	switch {
-	case priced:
-		text += fmt.Sprintf("\nCost: about $%.4f.", cost)
-	case cost > 0:
-		text += fmt.Sprintf("\nCost: at least $%.4f; not every model's price is known.", cost)
-	}
-	return text
-}
-
-// price is what a model costs, nil if that is not known.
-func (g *Gateway) price(ref agentcore.ModelRef) *agentcore.Price {
-	models := []agentcore.Model{g.cfg.Model}
-	if g.cfg.Models != nil && slices.Contains(g.cfg.ModelRefs, ref.String()) {
-		if m, err := g.cfg.Models(ref.String()); err == nil {
-			models = append(models, m)
-		}
-	}
-	for _, m := range models {
-		if d, ok := m.(agentcore.Describer); ok && d.Info().Ref.String() == ref.String() {
-			return d.Info().Price
-		}
-	}
-	return nil
 }
 
 // listTools tells which tools the sender's messages may use here.

@@ -22,6 +22,7 @@ const (
 	verbQueue
 	verbCompact
 	verbUsage
+	verbBudget
 	verbTools
 	verbMemory
 	verbSchedules
@@ -60,7 +61,8 @@ var commands = []command{
 	{verb: verbModel, name: "model", description: "Which model answers here; /model NAME changes it", may: mayModerators},
 	{verb: verbQueue, name: "queue", description: "What a message does while I work; /queue MODE changes it", may: mayModerators},
 	{verb: verbCompact, name: "compact", description: "Sum up our conversation so far, so that more fits", may: mayParticipants},
-	{verb: verbUsage, name: "usage", description: "The tokens of this conversation"},
+	{verb: verbUsage, name: "usage", description: "What this conversation and you have used, and of which budget"},
+	{verb: verbBudget, name: "budget", description: "The caps on what I may spend; /budget raise day 5 raises one", may: mayOwners},
 	{verb: verbTools, name: "tools", description: "Which tools I may use for you here"},
 	{verb: verbMemory, name: "memory", description: "What I remember about you; /memory delete ID or all forgets it"},
 	{verb: verbSchedules, name: "schedules", aliases: []string{"schedule", "reminders"}, description: "What I am to do here later; /schedules cancel ID cancels it"},
@@ -172,7 +174,9 @@ func (h *host) answer(ctx context.Context, v verb, args string, in *channels.Inb
 	case verbQueue:
 		return h.chooseQueue(ctx, session, args)
 	case verbUsage:
-		return h.g.usage(ctx, session)
+		return h.usage(ctx, in, role)
+	case verbBudget:
+		return h.budget(ctx, in, args)
 	case verbTools:
 		return h.listTools(ctx, in, role)
 	case verbMemory:

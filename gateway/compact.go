@@ -10,6 +10,7 @@ import (
 
 	"clawbot/agentcore"
 	"clawbot/agentcore/compact"
+	"clawbot/gateway/budget"
 	"clawbot/store"
 )
 
@@ -251,7 +252,8 @@ const summaryFor = 3 * time.Minute
 func (t *tenure) compactAsked() error {
 	sig := t.asked
 	t.asked = nil
-	ctx, cancel := context.WithTimeout(t.ctx, summaryFor)
+	account := t.account("", &inbound{Channel: sig.Channel, Sender: sig.Sender})
+	ctx, cancel := context.WithTimeout(budget.With(t.ctx, account), summaryFor)
 	defer cancel()
 	t.mu.Lock()
 	t.summing = cancel
@@ -266,6 +268,8 @@ func (t *tenure) compactAsked() error {
 		return context.Cause(t.ctx)
 	case errors.Is(err, errNothingBefore):
 		t.tell(sig.Channel, sig.Target, sig.Sender, "There is too little to sum up yet.")
+	case tooExpensive(err) != "":
+		t.tell(sig.Channel, sig.Target, sig.Sender, "I did not sum it up. "+tooExpensive(err))
 	case err != nil:
 		t.log.Warn("the conversation was not compacted", "err", err)
 		t.tell(sig.Channel, sig.Target, sig.Sender, "I could not sum it up: the model did not write a summary. Nothing has changed.")
@@ -281,7 +285,7 @@ func (t *tenure) compactAsked() error {
 // it, should another process go on with it, is kept in the summary.
 func (t *tenure) replaceBySummary(short Shortened, r *run) error {
 	keep := t.tr.keepFrom(max(short.Kept, 1))
-	p := payload{V: recordVersion, Summary: short.Summary, Last: t.tr.last, Used: t.tr.used.Add(short.Usage)}
+	p := payload{V: recordVersion, Summary: short.Summary, Last: t.tr.last, Used: t.tr.used.Add(short.Usage), Since: t.tr.since}
 	if r != nil && t.tr.unfinished {
 		all, err := t.lease.Load(t.ctx, 0)
 		if err != nil {

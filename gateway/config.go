@@ -10,6 +10,7 @@ import (
 
 	"clawbot/agentcore"
 	"clawbot/channels"
+	"clawbot/gateway/budget"
 	"clawbot/store"
 )
 
@@ -44,6 +45,9 @@ type Config struct {
 	Loop   Loop
 	Queue  Queue
 	Access Access
+	// Budget is what Model, Models and Transcriber count with; nil is none. The
+	// gateway tells it whom calls are for, runs it, and tells people of it.
+	Budget *budget.Budget
 
 	// MaxRuns bounds the runs at once in this process; 0 means 256.
 	MaxRuns int

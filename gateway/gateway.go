@@ -78,6 +78,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 		g.log.Warn("who was let in can't be read yet", "err", err)
 	}
 	g.dispatch.start()
+	written := g.keepSpending(ctx)
 
 	background, end := context.WithCancel(ctx)
 	defer end()
@@ -94,6 +95,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	end()
 	sweeping.Wait()
 	err = errors.Join(err, g.drain())
+	written()
 	g.reactions.close()
 	return err
 }

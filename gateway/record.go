@@ -118,6 +118,8 @@ type payload struct {
 	damaged bool
 	// Used is, in a summary, what all model calls before it took.
 	Used agentcore.Usage `json:"used,omitzero"`
+	// Since is, in a summary, where the conversation that it sums up began.
+	Since int64 `json:"since,omitempty"`
 	// Last is, in a summary, the latest message before it: where answers go.
 	Last *inbound `json:"last,omitempty"`
 }

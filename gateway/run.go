@@ -11,6 +11,7 @@ import (
 
 	"clawbot/agentcore"
 	"clawbot/agentcore/compact"
+	"clawbot/gateway/budget"
 	"clawbot/store"
 )
 
@@ -32,16 +33,17 @@ type run struct {
 	mode  string
 	log   *slog.Logger
 
-	ctx    context.Context // ends the loop
-	stop   context.CancelCauseFunc
-	began  time.Time
-	state  atomic.Int32
-	out    *delivery
-	env    *environment
-	who    company
-	batch  string // id of the message whose calls run
-	peeked int64  // inbox position up to which messages were shown to the loop, but not drained
-	kept   []*agentcore.Message
+	ctx     context.Context // ends the loop
+	stop    context.CancelCauseFunc
+	began   time.Time
+	state   atomic.Int32
+	out     *delivery
+	env     *environment
+	who     company
+	account *budget.Account // who pays
+	batch   string          // id of the message whose calls run
+	peeked  int64           // inbox position up to which messages were shown to the loop, but not drained
+	kept    []*agentcore.Message
 
 	// known is what the model is told of the person, see recall. mixed and told
 	// say that others' words, and texts from outside, are in the context.
@@ -79,11 +81,13 @@ func (t *tenure) newRun() (*run, error) {
 		r.id = t.resume.run
 	}
 	r.log = t.log.With("run", r.id, "message", last.ID)
-	r.ctx, r.stop = context.WithCancelCause(t.ctx)
-	r.who.add(t.tr.pending...)
-	if len(t.tr.pending) == 0 {
-		r.who.add(last)
+	asking := t.tr.pending
+	if len(asking) == 0 {
+		asking = []*inbound{last}
 	}
+	r.who.add(asking...)
+	r.account = t.account(r.id, asking...)
+	r.newContext()
 	r.generation = t.tr.generation
 	r.hears()
 	r.env = t.g.newEnvironment(r, last)
@@ -159,6 +163,7 @@ func (t *tenure) answer() (err error) {
 		return err
 	}
 	t.clearMarks()
+	r.nearly()
 	return r.tidy()
 }
 
@@ -270,7 +275,7 @@ func (r *run) askAgain() (bool, error) {
 	r.t.mu.Lock()
 	ended := r.t.stop || r.t.closing
 	if !ended {
-		r.ctx, r.stop = context.WithCancelCause(r.t.ctx)
+		r.newContext()
 		r.state.Store(showsNothing)
 	}
 	r.t.mu.Unlock()
@@ -482,6 +487,7 @@ func (r *run) failed(e *agentcore.Error) (text string, err error) {
 		return "", err
 	}
 	r.out.remark("⚠️ " + text)
+	r.overspent(e)
 	return text, nil
 }
 

@@ -82,6 +82,7 @@ func (r *run) drainUpTo(before int64) ([]*agentcore.Message, error) {
 		r.out.entered(d.record)
 		if !d.record.quiet() {
 			r.who.add(d.record)
+			r.account.Charge(payer(d.record.Channel, d.record.Sender.ID))
 			loud = true
 		} else if r.who.answers(d.record.Key) {
 			loud = true

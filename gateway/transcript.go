@@ -36,6 +36,8 @@ type transcript struct {
 	// summaryAt its position.
 	summary   string
 	summaryAt int64
+	// since is where the present conversation began: at the latest /new.
+	since int64
 	// used is what all model calls of the conversation took.
 	used agentcore.Usage
 	// media is set when a message may have images or documents.
@@ -119,7 +121,10 @@ func (t *transcript) addPayload(e store.Entry, p *payload) {
 		// follows in the order of a load.
 		t.messages, t.at, t.open, t.pending, t.last = nil, nil, nil, p.Pending, p.Last
 		t.unfinished = p.Run != ""
-		t.summary, t.summaryAt, t.used = p.Summary, e.Position, p.Used
+		t.summary, t.summaryAt, t.used, t.since = p.Summary, e.Position, p.Used, p.Since
+		if p.Summary == "" {
+			t.since = e.Position
+		}
 		t.voices.sumUp(p)
 		if p.Summary != "" {
 			t.show(systemNote(e.ID, "summary of the conversation so far:\n"+unmark.Replace(p.Summary)), e.Position)

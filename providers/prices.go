@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"net/url"
 	"slices"
 	"time"
 
@@ -36,6 +37,27 @@ var longer = map[string]struct {
 	"gemini-3-pro-preview": {200_000, agentcore.LongPrice{Input: 4, Output: 18, CacheRead: 0.4}},
 	"gemini-2.5-pro":       {200_000, agentcore.LongPrice{Input: 2.5, Output: 15, CacheRead: 0.25}},
 	"grok-4":               {128_000, agentcore.LongPrice{Input: 6, Output: 30, CacheRead: 1.5}},
+}
+
+// speech holds what a minute of speech costs, in US dollars, by the vendor and
+// the model's name.
+var speech = map[string]float64{
+	"openai/whisper-1": 0.006, "openai/gpt-4o-transcribe": 0.006, "openai/gpt-4o-mini-transcribe": 0.003,
+	"groq/whisper-large-v3": 0.00185, "groq/whisper-large-v3-turbo": 0.00067,
+	"mistral/voxtral-mini-latest": 0.002,
+}
+
+// SpeechPrice is what a minute of speech costs in US dollars at the vendor that
+// baseURL belongs to; nil if that is not known.
+func SpeechPrice(baseURL, model string) *float64 {
+	u, err := url.Parse(baseURL)
+	if err != nil {
+		return nil
+	}
+	if price, ok := speech[Vendor(u.Hostname())+"/"+model]; ok {
+		return &price
+	}
+	return nil
 }
 
 // date reads a day of this file, in UTC.

@@ -84,15 +84,19 @@ func chat(ctx context.Context, io streams, loader *config.Loader, term terminal.
 	if err := makeWorkspace(cfg.Tools.Workspace); err != nil {
 		return err
 	}
-	model, err := newModel(cfg, nil, log)
-	if err != nil {
-		return err
-	}
 	s, err := chatStore(ctx, cfg, io.err, log)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
+	m, err := newMeters(cfg, s, nil, log)
+	if err != nil {
+		return err
+	}
+	model, err := newModel(cfg, m, log)
+	if err != nil {
+		return err
+	}
 	audit, err := openAudit(cfg.Log.Audit, cfg.Secrets())
 	if err != nil {
 		return err
@@ -112,7 +116,7 @@ func chat(ctx context.Context, io streams, loader *config.Loader, term terminal.
 	stopServers := box.start(ctx)
 	defer stopServers()
 	g, err := newGateway(cfg, onlySessions{s, func(session string) bool { return session == channel.Conversation() }},
-		model, []channels.Channel{channel}, box, nil, audit, log)
+		model, []channels.Channel{channel}, box, m, audit, log)
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func TestEveryBlockOfTheProvidersPageIsAConfiguration(t *testing.T) {
 			t.Errorf("%v in\n%s", err, block[1])
 			continue
 		}
-		if _, err := newModel(cfg, nil, slog.New(slog.DiscardHandler)); err != nil {
+		if _, err := newModel(cfg, meters{}, slog.New(slog.DiscardHandler)); err != nil {
 			t.Errorf("%v in\n%s", err, block[1])
 		}
 	}

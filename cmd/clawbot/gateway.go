@@ -13,27 +13,26 @@ import (
 	"clawbot/channels/web"
 	"clawbot/config"
 	"clawbot/gateway"
-	"clawbot/internal/metrics"
 	"clawbot/store"
 )
 
 // newGateway makes the bot's heart of the configuration and its parts.
-func newGateway(cfg *config.Config, s store.Store, model agentcore.Model, list []channels.Channel, box *toolbox, counts *metrics.Metrics, audit *auditLog, log *slog.Logger) (*gateway.Gateway, error) {
+func newGateway(cfg *config.Config, s store.Store, model agentcore.Model, list []channels.Channel, box *toolbox, m meters, audit *auditLog, log *slog.Logger) (*gateway.Gateway, error) {
 	prompt, err := systemPrompt(&cfg.Agent)
 	if err != nil {
 		return nil, err
 	}
-	transcriber, err := newTranscriber(cfg, log)
+	transcriber, err := newTranscriber(cfg, m, log)
 	if err != nil {
 		return nil, err
 	}
-	choice := &models{cfg: cfg, counts: counts, log: log, made: map[string]agentcore.Model{cfg.Agent.Model: model}}
+	choice := &models{cfg: cfg, meters: m, log: log, made: map[string]agentcore.Model{cfg.Agent.Model: model}}
 	var observer gateway.Observer
-	if counts != nil {
-		observer = counts
+	if m.counts != nil {
+		observer = m.counts
 	}
 	return gateway.New(gateway.Config{
-		Store: s, Channels: list, Model: model, Models: choice.get, ModelRefs: choice.refs(), Transcriber: transcriber, Toolbox: box,
+		Store: s, Channels: list, Model: model, Models: choice.get, ModelRefs: choice.refs(), Transcriber: transcriber, Budget: m.budget, Toolbox: box,
 		Workspace: gateway.Workspace{Root: cfg.Tools.Workspace, Scope: cfg.Tools.WorkspaceScope},
 		Agent: gateway.Agent{
 			Name: cfg.Agent.Name, SystemPrompt: prompt, Temperature: cfg.Agent.Temperature,

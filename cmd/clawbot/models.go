@@ -9,7 +9,7 @@ import (
 	"clawbot/agentcore"
 	"clawbot/config"
 	"clawbot/gateway"
-	"clawbot/internal/metrics"
+	"clawbot/providers"
 	"clawbot/providers/openai"
 )
 
@@ -17,7 +17,7 @@ import (
 // once: the chosen one first, and the others as its stand-ins.
 type models struct {
 	cfg    *config.Config
-	counts *metrics.Metrics
+	meters meters
 	log    *slog.Logger
 
 	mu   sync.Mutex
@@ -45,7 +45,7 @@ func (m *models) get(ref string) (agentcore.Model, error) {
 	cfg.Agent.Model = ref
 	cfg.Agent.Fallbacks = slices.DeleteFunc(
 		slices.Concat([]string{m.cfg.Agent.Model}, m.cfg.Agent.Fallbacks), func(other string) bool { return other == ref || other == "" })
-	model, err := newModel(&cfg, m.counts, m.log)
+	model, err := newModel(&cfg, m.meters, m.log)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (m *models) get(ref string) (agentcore.Model, error) {
 
 // newTranscriber makes what turns speech into text; nil if that is not
 // configured.
-func newTranscriber(cfg *config.Config, log *slog.Logger) (gateway.Transcriber, error) {
+func newTranscriber(cfg *config.Config, m meters, log *slog.Logger) (gateway.Transcriber, error) {
 	if cfg.Audio.Transcribe == "" {
 		return nil, nil
 	}
@@ -70,5 +70,19 @@ func newTranscriber(cfg *config.Config, log *slog.Logger) (gateway.Transcriber, 
 	if err != nil {
 		return nil, fmt.Errorf("audio.transcribe: %w", err)
 	}
-	return t, nil
+	name, _, _ := config.ModelRef(cfg.Audio.Transcribe)
+	return m.budget.Transcriber(t, agentcore.ModelRef{Provider: name, Format: providers.FormatTranscription, ID: model}, speechPrice(cfg)), nil
+}
+
+// speechPrice is what a minute of speech costs in US dollars; nil if that is
+// not known.
+func speechPrice(cfg *config.Config) *float64 {
+	if cfg.Audio.USDPerMinute != nil {
+		return cfg.Audio.USDPerMinute
+	}
+	name, model, err := config.ModelRef(cfg.Audio.Transcribe)
+	if err != nil {
+		return nil
+	}
+	return providers.SpeechPrice(cfg.Providers[name].BaseURL, model)
 }

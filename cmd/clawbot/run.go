@@ -55,6 +55,7 @@ type bot struct {
 	server  *server.Server
 	admin   *admin.Admin
 	metrics *metrics.Metrics
+	meters  meters
 	audit   *auditLog
 	// recent is the end of the log.
 	recent logring.Ring
@@ -89,9 +90,6 @@ func (b *bot) open(ctx context.Context) (err error) {
 	if err = makeWorkspace(b.cfg.Tools.Workspace); err != nil {
 		return err
 	}
-	if b.model, err = newModel(b.cfg, b.metrics, b.log); err != nil {
-		return err
-	}
 	if b.store, err = drivers()[b.cfg.Store.Driver](ctx, b.cfg.Store, b.log); err != nil {
 		return err
 	}
@@ -100,6 +98,12 @@ func (b *bot) open(ctx context.Context) (err error) {
 			b.close()
 		}
 	}()
+	if b.meters, err = newMeters(b.cfg, b.store, b.metrics, b.log); err != nil {
+		return err
+	}
+	if b.model, err = newModel(b.cfg, b.meters, b.log); err != nil {
+		return err
+	}
 	if b.audit, err = openAudit(b.cfg.Log.Audit, b.cfg.Secrets()); err != nil {
 		return err
 	}
@@ -116,7 +120,7 @@ func (b *bot) open(ctx context.Context) (err error) {
 	if b.box, err = newToolbox(b.cfg, b.log); err != nil {
 		return err
 	}
-	if b.gateway, err = newGateway(b.cfg, onlySessions{b.store, notOfTerminal}, b.model, list, b.box, b.metrics, b.audit, b.log); err != nil {
+	if b.gateway, err = newGateway(b.cfg, onlySessions{b.store, notOfTerminal}, b.model, list, b.box, b.meters, b.audit, b.log); err != nil {
 		return err
 	}
 	b.metrics.Watch(b.gateway)

@@ -14,7 +14,6 @@ import (
 	"clawbot/channels"
 	"clawbot/channels/telegram"
 	"clawbot/config"
-	"clawbot/internal/metrics"
 	"clawbot/providers"
 	"clawbot/providers/anthropic"
 	"clawbot/providers/demo"
@@ -98,7 +97,6 @@ func newLoader() *config.Loader {
 		Formats:  slices.Sorted(maps.Keys(formats())),
 		Drivers:  slices.Sorted(maps.Keys(drivers())),
 		Channels: []string{"web", "terminal"},
-		Absent:   absent(),
 	}
 	for _, p := range platforms() {
 		l.Channels = append(l.Channels, p.name)
@@ -135,29 +133,31 @@ func telegramAccounts(cfg *config.Channels) (names []string, configured bool) {
 
 // newModel builds the one stack of decorators that every run calls:
 //
-//	failover( retry( repair( provider )), retry( repair( provider )), … )
+//	failover( retry( budget( repair( provider ))), … )
 //
 // Whatever counts or mends single attempts belongs between failover and
-// provider, in [attempt].
-//
-// Every attempt is counted, if counts is not nil.
-func newModel(cfg *config.Config, counts *metrics.Metrics, log *slog.Logger) (agentcore.Model, error) {
+// provider, in [attempt]. The budget is below retry, since each attempt is paid
+// for, answered or not.
+func newModel(cfg *config.Config, m meters, log *slog.Logger) (agentcore.Model, error) {
 	var models []agentcore.Model
 	for _, ref := range append([]string{cfg.Agent.Model}, cfg.Agent.Fallbacks...) {
 		provider, err := newProvider(cfg, ref, log)
 		if err != nil {
 			return nil, err
 		}
-		models = append(models, attempt(counts.Model(provider), cfg, log))
+		models = append(models, attempt(m.counts.Model(provider), m, cfg, log))
 	}
 	return providers.Failover(models, providers.FailoverConfig{Logger: log}), nil
 }
 
 // attempt is what stands around one provider. Calls that a model wrote as text
 // are mended before anything else sees its answer.
-func attempt(provider agentcore.Model, cfg *config.Config, log *slog.Logger) agentcore.Model {
+func attempt(provider agentcore.Model, m meters, cfg *config.Config, log *slog.Logger) agentcore.Model {
 	if d, ok := provider.(agentcore.Describer); ok && writesCalls(d.Info().Ref.Format) {
 		provider = repair.Wrap(provider)
+	}
+	if m.budget != nil {
+		provider = m.budget.Model(provider)
 	}
 	return providers.Retry(provider, providers.RetryConfig{Max: cfg.Loop.RetryOnError, Logger: log})
 }

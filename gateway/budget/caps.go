@@ -139,10 +139,10 @@ func (b *Budget) raisedBy(l *limit) int64 {
 
 // Raise adds usd to a cap until it begins anew: to that of the day, of
 // account's conversation, or of the person who pays. id makes doing it again
-// harmless. It fails with an error for people if there is no such cap.
+// harmless. It fails with a [Refusal] if there is no such cap.
 func (b *Budget) Raise(ctx context.Context, id string, account *Account, kind Kind, usd float64) (Standing, error) {
 	if !(usd > 0 && usd <= MaxUSD) {
-		return Standing{}, refusal(fmt.Sprintf("%v is no amount to add: write dollars above 0, such as 5 or 0.50.", usd))
+		return Standing{}, Refusal(fmt.Sprintf("%v is no amount to add: write dollars above 0, such as 5 or 0.50.", usd))
 	}
 	now := time.Now()
 	for _, l := range b.limitsFor(account, account.payersInTurn()[0], now) {
@@ -158,13 +158,13 @@ func (b *Budget) Raise(ctx context.Context, id string, account *Account, kind Ki
 		}
 		return b.standing(ctx, &l, now)
 	}
-	return Standing{}, refusal("There is no such cap: it is set in `[budget]` of my configuration (" + kind.setting() + ").")
+	return Standing{}, Refusal("There is no such cap: it is set in `[budget]` of my configuration (" + kind.setting() + ").")
 }
 
-// refusal is an error whose text is for people.
-type refusal string
+// Refusal is an error whose text is for people.
+type Refusal string
 
-func (r refusal) Error() string { return string(r) }
+func (r Refusal) Error() string { return string(r) }
 
 // setting is the key of the configuration that sets a cap.
 func (k Kind) setting() string {

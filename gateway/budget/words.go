@@ -25,8 +25,8 @@ func (r *Reached) Error() string {
 		r.Kind.setting(), Dollars(r.Limit), Dollars(r.Raised), Dollars(r.Used), Dollars(r.Needs))
 }
 
-// forPeople tells what is reached, when it begins anew and who can change it.
-func (r *Reached) forPeople(now time.Time) string {
+// ForPeople tells what is reached, when it begins anew and who can change it.
+func (r *Reached) ForPeople(now time.Time) string {
 	var b strings.Builder
 	raise := ""
 	switch r.Kind {
@@ -96,7 +96,7 @@ func unknownPrice(ref agentcore.ModelRef) error {
 func (c *call) refused(err error) error {
 	if reached, ok := err.(*Reached); ok {
 		c.account.refuse()
-		return &agentcore.Error{Class: agentcore.ErrLimit, Message: reached.Error(), User: reached.forPeople(c.began), Err: reached}
+		return &agentcore.Error{Class: agentcore.ErrLimit, Message: reached.Error(), User: reached.ForPeople(c.began), Err: reached}
 	}
 	return &agentcore.Error{
 		Message: "the budget can't be read, so nothing is spent: " + err.Error(), Retryable: true, Err: err,

@@ -27,7 +27,6 @@ type Metrics struct {
 	registry *prometheus.Registry
 	tools    names
 	models   names
-	prices   sync.Map // *agentcore.Price by the model's name
 
 	messages, runs, errors                            *prometheus.CounterVec
 	calls, attempts, tokens, cost                     *prometheus.CounterVec
@@ -64,7 +63,7 @@ func (m *Metrics) counters() {
 	m.calls = m.counter("clawbot_model_calls_total", "Answers of a model, by why they ended.", "model", "stop")
 	m.attempts = m.counter("clawbot_model_attempts_total", "Attempts at a model, repeated ones included: ok, or the class of the error.", "model", "outcome")
 	m.tokens = m.counter("clawbot_tokens_total", "Tokens of models: input, output, cache_read, cache_write.", "model", "kind")
-	m.cost = m.counter("clawbot_cost_usd_total", "What models cost in US dollars, where the price is known.", "model")
+	m.cost = m.counter("clawbot_cost_usd_total", "What models cost in US dollars, where the price is known: every attempt, summaries and speech included.", "model")
 	m.toolCalls = m.counter("clawbot_tool_calls_total", "Tool calls: ok, error, or refused before they ran.", "tool", "outcome")
 	m.posts = m.counter("clawbot_posts_total", "Messages that replies posted.", "channel")
 	m.edits = m.counter("clawbot_edits_total", "Edits that replies made.", "channel")

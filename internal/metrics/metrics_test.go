@@ -82,7 +82,6 @@ func has(t *testing.T, m *Metrics, lines ...string) {
 func TestARunIsCountedWithItsAnswersTokensCostAndTools(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := New(Config{})
-		m.Model(&scripted{}) // tells the price
 		r := m.Run("quiet:1", "quiet")
 		call := &agentcore.ToolCall{ID: "c1", Name: "read_file"}
 		invented := &agentcore.ToolCall{ID: "c2", Name: "no_such_tool"}
@@ -99,6 +98,7 @@ func TestARunIsCountedWithItsAnswersTokensCostAndTools(t *testing.T) {
 		r.Event(agentcore.Event{Type: agentcore.ToolEnd, Call: invented, Result: &agentcore.Result{IsError: true}})
 		r.Event(agentcore.Event{Type: agentcore.ToolEnd, Call: call, Executed: true, Result: &agentcore.Result{}})
 		r.End(gateway.RunFailed, agentcore.ErrOverloaded)
+		m.Cost(ref, 2_000_000_000)
 		m.Accepted("quiet", gateway.AcceptedMessage)
 		m.Waited("quiet", 3*time.Second)
 		m.Delivered("quiet", reply.Stats{Posts: 2, Edits: 5, Refused: 1, Resent: 1}, true)

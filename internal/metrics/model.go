@@ -7,18 +7,14 @@ import (
 	"clawbot/agentcore"
 )
 
-// Model counts every attempt at a model, below whatever repeats attempts, and
-// takes its price from what it says of itself. Nil metrics count nothing.
+// Model counts every attempt at a model, below whatever repeats attempts. Nil
+// metrics count nothing.
 func (m *Metrics) Model(model agentcore.Model) agentcore.Model {
 	if m == nil {
 		return model
 	}
 	counted := &counted{m: m, model: model}
 	if d, ok := model.(agentcore.Describer); ok {
-		info := d.Info()
-		if info.Price != nil {
-			m.prices.Store(info.Ref.String(), info.Price)
-		}
 		return described{counted, d}
 	}
 	return counted
@@ -50,6 +46,14 @@ func (c *counted) Stream(ctx context.Context, req *agentcore.Request) iter.Seq2[
 				return
 			}
 		}
+	}
+}
+
+// Cost counts what an attempt at a model cost, in billionths of a US dollar; see
+// budget.Config.Observe. Nil metrics count nothing.
+func (m *Metrics) Cost(model agentcore.ModelRef, nanos int64) {
+	if m != nil {
+		m.cost.WithLabelValues(m.models.add(model.String())).Add(float64(max(nanos, 0)) / agentcore.NanosPerDollar)
 	}
 }
 

@@ -68,9 +68,6 @@ func (r *run) answered(msg *agentcore.Message) {
 	m.tokens.WithLabelValues(model, "output").Add(float64(max(u.Output, 0)))
 	m.tokens.WithLabelValues(model, "cache_read").Add(float64(max(u.CacheRead, 0)))
 	m.tokens.WithLabelValues(model, "cache_write").Add(float64(max(u.CacheWrite, 0)))
-	if price, ok := m.prices.Load(msg.Model.String()); ok {
-		m.cost.WithLabelValues(model).Add(max(price.(*agentcore.Price).Cost(u), 0))
-	}
 }
 
 func (r *run) toolEnded(ev *agentcore.Event) {

@@ -13,6 +13,7 @@ import (
 	"net/textproto"
 	"path"
 	"strings"
+	"time"
 
 	"clawbot/agentcore"
 	"clawbot/providers"
@@ -41,30 +42,41 @@ func NewTranscriber(cfg providers.Config, model string) (*Transcriber, error) {
 	return &Transcriber{client, model}, nil
 }
 
-// Transcribe returns what is said in the audio, in the language it is said in.
+// Transcribe returns what is said in the audio; see [Transcriber.Hear].
+func (t *Transcriber) Transcribe(ctx context.Context, name, mimeType string, audio io.Reader) (string, error) {
+	text, _, err := t.Hear(ctx, name, mimeType, audio)
+	return text, err
+}
+
+// Hear returns what is said in the audio, in the language it is said in, and how
+// long it was, as far as the server tells; otherwise 0.
 // Errors are *[agentcore.Error]. See
 // https://platform.openai.com/docs/api-reference/audio/createTranscription.
-func (t *Transcriber) Transcribe(ctx context.Context, name, mimeType string, audio io.Reader) (string, error) {
+func (t *Transcriber) Hear(ctx context.Context, name, mimeType string, audio io.Reader) (text string, heard time.Duration, err error) {
 	form, kind, err := t.form(name, mimeType, audio)
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
 	answer, err := t.client.Post(ctx, providers.Body{form}, http.Header{"Content-Type": {kind}, "Accept": {"application/json"}})
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
 	defer answer.Close()
 	ev, err := answer.Next()
 	if err != nil && !errors.Is(err, io.EOF) {
-		return "", err
+		return "", 0, err
 	}
 	var out struct {
-		Text *string `json:"text"`
+		Text     *string `json:"text"`
+		Duration float64 `json:"duration"` // seconds
+		Usage    struct {
+			Seconds float64 `json:"seconds"`
+		} `json:"usage"`
 	}
 	if err != nil || json.Unmarshal(ev.Data, &out) != nil || out.Text == nil {
-		return "", &agentcore.Error{Class: agentcore.ErrBadResponse, Message: fmt.Sprintf("the answer of %s to audio has no text", t.client.Info().Ref)}
+		return "", 0, &agentcore.Error{Class: agentcore.ErrBadResponse, Message: fmt.Sprintf("the answer of %s to audio has no text", t.client.Info().Ref)}
 	}
-	return *out.Text, nil
+	return *out.Text, time.Duration(min(max(out.Usage.Seconds, out.Duration, 0), 1e6) * float64(time.Second)), nil
 }
 
 // form is the request's body and its content type.
