@@ -22,6 +22,7 @@ type Store struct {
 	state    state
 	counters counters
 	blobs    map[string][]byte
+	read     store.Reader // nil: nothing is found
 
 	bus localbus.Bus
 }

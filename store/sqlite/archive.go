@@ -109,6 +109,8 @@ func (t *tx) purge(id, token string) error {
 		args []driver.Value
 	}{
 		{"DELETE FROM inbox WHERE key >= ? AND key < ?", args(inboxKey(se.row, 0, 0), inboxKey(se.row+1, 0, 0))},
+		{"DELETE FROM found WHERE rowid IN (SELECT -key FROM entries WHERE key >= ? AND key < ? AND kind IN (1, 2))", args(entryKey(se.row, 0), entryKey(se.row+1, 0))},
+		{"DELETE FROM indexed WHERE session = ?", args(se.row)},
 		{"DELETE FROM entries WHERE key >= ? AND key < ?", args(entryKey(se.row, 0), entryKey(se.row+1, 0))},
 		{"DELETE FROM replies WHERE session = ?", args(se.row)},
 		{"DELETE FROM dead WHERE session = ?", args(id)},

@@ -45,6 +45,7 @@ type Store struct {
 	kick    chan struct{}
 	behind  atomic.Bool // the checkpointer can't keep up
 	bus     localbus.Bus
+	index   index
 
 	closing sync.Once
 	closed  atomic.Bool
@@ -218,6 +219,7 @@ func (s *Store) Close() (err error) {
 	s.closing.Do(func() {
 		s.closed.Store(true)
 		s.bus.Close()
+		s.index.close()
 		close(s.writer.quit)
 		s.running.Wait()
 		var errs []error

@@ -118,6 +118,16 @@ CREATE TABLE chunks (
 	key  INTEGER PRIMARY KEY, -- blobs.id<<20 | number
 	data BLOB NOT NULL
 ) STRICT;
+`, `
+-- What was said, by folded words and a word for its owner; rowid is minus
+-- entries.key, so that the latest comes first. It holds neither texts nor
+-- positions: what it offers is read and looked at.
+CREATE VIRTUAL TABLE found USING fts5(words, content='', contentless_delete=1, detail=none, tokenize='ascii');
+CREATE TABLE indexed (
+	session INTEGER PRIMARY KEY, -- sessions.id
+	upto    INTEGER NOT NULL,    -- position from which on nothing is in found yet
+	owner   TEXT NOT NULL        -- of the last user entry before upto
+) STRICT;
 `}
 
 // migrate brings the database to the present schema, or refuses one that is

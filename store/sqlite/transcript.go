@@ -183,6 +183,9 @@ func (t *tx) put(se *session, e *store.Entry, drain string) error {
 		by = drain
 	}
 	t.wrote += len(e.Data) + 100
+	if e.Kind == store.KindUser || e.Kind == store.KindAssistant {
+		t.grown = append(t.grown, se.row)
+	}
 	return t.exec("INSERT INTO entries (key, kind, id, opens, closes, keep, token, at, inbox, drain, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		entryKey(se.row, e.Position), int64(e.Kind), e.ID, opens, e.Closes, e.KeepFrom, e.Token, e.At.UnixNano(), e.Inbox, by, e.Data)
 }

@@ -32,6 +32,7 @@ type tx struct {
 	now   int64
 	dirty []string // sessions whose cached copy is not committed yet
 	wrote int      // bytes, about
+	grown []int64  // rows of sessions that have more to find
 }
 
 // writer owns the writing connection.
@@ -169,6 +170,7 @@ func (w *writer) transaction(batch []*call) (err error) {
 	if err := w.conn.exec("COMMIT"); err != nil {
 		return err
 	}
+	w.s.index.grown(t.grown)
 	w.pages += 4*len(batch) + t.wrote>>12
 	return nil
 }

@@ -43,7 +43,7 @@ func Run(t *testing.T, h Harness) {
 		{"reply", replyTests}, {"compact", compactTests}, {"release", releaseTests}, {"handoff", handOffTests},
 		{"bury", buryTests}, {"due", dueTests}, {"terms", termTests}, {"state", stateTests},
 		{"counters", counterTests}, {"blobs", blobTests}, {"archive", archiveTests}, {"bus", busTests},
-		{"races", raceTests}, {"close", closeTests},
+		{"search", searchTests}, {"races", raceTests}, {"close", closeTests},
 	}
 	for _, topic := range topics {
 		t.Run(topic.name, func(t *testing.T) {
