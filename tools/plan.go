@@ -33,26 +33,14 @@ func (e *ContractError) Error() string { return e.Message }
 // nothing and depends on nothing but its arguments. Names that occur twice,
 // even hidden, and visible tools that nothing executes are a [ContractError].
 func BuildPlan(descriptors []Descriptor, ctx *Context) (Plan, error) {
-	// Descriptors are large; what is sorted is where they are.
-	order := make([]int, len(descriptors))
-	for i := range order {
-		order[i] = i
+	order := inOrder(descriptors)
+	if name, twice := repeated(descriptors, order); twice {
+		return Plan{}, &ContractError{"duplicate-tool-name", name,
+			fmt.Sprintf("two tools are named %q: rename one or remove its source", name)}
 	}
-	slices.SortFunc(order, func(i, j int) int {
-		a, b := &descriptors[i], &descriptors[j]
-		return cmp.Or(
-			strings.Compare(cmp.Or(a.SortKey, a.Name), cmp.Or(b.SortKey, b.Name)),
-			strings.Compare(a.Name, b.Name))
-	})
-	seen := make(map[string]bool, len(descriptors))
 	plan := Plan{Visible: make([]Descriptor, 0, len(descriptors))}
-	for _, i := range order {
-		d := &descriptors[i]
-		if seen[d.Name] {
-			return Plan{}, &ContractError{"duplicate-tool-name", d.Name,
-				fmt.Sprintf("two tools are named %q: rename one or remove its source", d.Name)}
-		}
-		seen[d.Name] = true
+	for _, p := range order {
+		d := &descriptors[p.at]
 		if diagnostics := Evaluate(d.Availability, ctx); len(diagnostics) > 0 {
 			plan.Hidden = append(plan.Hidden, Hidden{*d, diagnostics})
 			continue
@@ -64,4 +52,49 @@ func BuildPlan(descriptors []Descriptor, ctx *Context) (Plan, error) {
 		plan.Visible = append(plan.Visible, *d)
 	}
 	return plan, nil
+}
+
+// place is where a descriptor is, and what it is sorted by. Descriptors are
+// large; these are sorted in their stead.
+type place struct {
+	key string
+	at  int
+}
+
+func inOrder(descriptors []Descriptor) []place {
+	order := make([]place, len(descriptors))
+	for i := range descriptors {
+		order[i] = place{cmp.Or(descriptors[i].SortKey, descriptors[i].Name), i}
+	}
+	slices.SortFunc(order, func(a, b place) int {
+		if n := strings.Compare(a.key, b.key); n != 0 {
+			return n
+		}
+		return strings.Compare(descriptors[a.at].Name, descriptors[b.at].Name)
+	})
+	return order
+}
+
+// repeated returns a name that two descriptors have. Without sort keys of their
+// own, such two are neighbours.
+func repeated(descriptors []Descriptor, order []place) (name string, twice bool) {
+	keyed := false
+	for i := range order {
+		d := &descriptors[order[i].at]
+		keyed = keyed || d.SortKey != ""
+		if i > 0 && descriptors[order[i-1].at].Name == d.Name {
+			return d.Name, true
+		}
+	}
+	if !keyed {
+		return "", false
+	}
+	seen := make(map[string]bool, len(order))
+	for i := range descriptors {
+		if seen[descriptors[i].Name] {
+			return descriptors[i].Name, true
+		}
+		seen[descriptors[i].Name] = true
+	}
+	return "", false
 }
