@@ -74,15 +74,17 @@ type Slack struct {
 	chats   map[string]*slackChannel
 	people  map[string]SlackPerson
 	files   map[string]*slackFile
+	groups  map[string][]string
+	views   slackViews
 	buckets map[string]*bucket
 	scopes  string
 }
 
 // slackScopes are the scopes that the fake's methods ask for.
 var slackScopes = []string{
-	"app_mentions:read", "channels:history", "channels:read", "chat:write", "commands", "files:read", "files:write",
+	"app_mentions:read", "assistant:write", "channels:history", "channels:read", "chat:write", "commands", "files:read", "files:write",
 	"groups:history", "groups:read", "im:history", "im:read", "im:write", "metadata.message:read", "mpim:history",
-	"mpim:read", "reactions:write", "users:read",
+	"mpim:read", "reactions:write", "usergroups:read", "users:read",
 }
 
 // NewSlack starts a fake. It panics when it can't listen.

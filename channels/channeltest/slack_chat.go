@@ -71,16 +71,17 @@ func (m *SlackMessage) Buttons() []SlackElement {
 
 // slackChannel is one conversation. Its lock is held for moments only.
 type slackChannel struct {
-	mu       sync.Mutex
-	id       string
-	name     string
-	kind     string // channel, group, mpim, im
-	barred   string // the error of every write
-	messages map[string]*SlackMessage
-	sent     []*SlackMessage // all, in order
-	hidden   []*SlackMessage // ephemeral
-	statuses []SlackStatus
-	changed  signal
+	mu        sync.Mutex
+	id        string
+	name      string
+	kind      string // channel, group, mpim, im
+	barred    string // the error of every write
+	messages  map[string]*SlackMessage
+	sent      []*SlackMessage // all, in order
+	hidden    []*SlackMessage // ephemeral
+	statuses  []SlackStatus
+	assistant slackAssistant
+	changed   signal
 }
 
 // SlackStatus is a sign of work that the bot showed in a thread; an empty text

@@ -120,7 +120,8 @@ func (s *Slack) granted() string {
 var slackNeeds = map[string]string{
 	"chat.postMessage": "chat:write", "chat.update": "chat:write", "chat.delete": "chat:write", "chat.postEphemeral": "chat:write",
 	"chat.startStream": "chat:write", "chat.appendStream": "chat:write", "chat.stopStream": "chat:write",
-	"assistant.threads.setStatus": "chat:write", "reactions.add": "reactions:write", "reactions.remove": "reactions:write",
+	"assistant.threads.setStatus": "chat:write", "assistant.threads.setTitle": "assistant:write", "assistant.threads.setSuggestedPrompts": "assistant:write",
+	"reactions.add": "reactions:write", "reactions.remove": "reactions:write",
 	"usergroups.users.list": "usergroups:read", "users.info": "users:read", "bots.info": "users:read", "conversations.info": "channels:read", "files.info": "files:read",
 	"files.getUploadURLExternal": "files:write", "files.completeUploadExternal": "files:write",
 	"conversations.open": "im:write", "conversations.history": "channels:history", "conversations.replies": "channels:history",
@@ -201,6 +202,7 @@ var slackTiers = map[string]int{
 	"chat.startStream": 20, "chat.appendStream": 100, "chat.stopStream": 20, "reactions.add": 50, "reactions.remove": 20,
 	"conversations.history": 50, "conversations.replies": 50, "conversations.info": 50, "conversations.open": 50, "users.info": 100, "bots.info": 50, "usergroups.users.list": 20,
 	"files.info": 100, "files.getUploadURLExternal": 100, "files.completeUploadExternal": 100, "assistant.threads.setStatus": 600,
+	"assistant.threads.setTitle": 50, "assistant.threads.setSuggestedPrompts": 50, "views.open": 100,
 }
 
 // limit takes a token of the method's limit, and of the channel's for a new

@@ -12,27 +12,31 @@ import (
 // slackMethods is the Web API.
 func slackMethods() map[string]slackMethod {
 	return map[string]slackMethod{
-		"auth.test":                    (*Slack).authTest,
-		"apps.connections.open":        (*Slack).openConnection,
-		"bots.info":                    (*Slack).botsInfo,
-		"users.info":                   (*Slack).usersInfo,
-		"conversations.info":           (*Slack).conversationsInfo,
-		"conversations.open":           (*Slack).openDirect,
-		"conversations.history":        (*Slack).history,
-		"conversations.replies":        (*Slack).replies,
-		"chat.postMessage":             (*Slack).postMessage,
-		"chat.postEphemeral":           (*Slack).postEphemeral,
-		"chat.update":                  (*Slack).updateMessage,
-		"chat.delete":                  (*Slack).deleteMessage,
-		"chat.startStream":             (*Slack).startStream,
-		"chat.appendStream":            (*Slack).appendStream,
-		"chat.stopStream":              (*Slack).stopStream,
-		"reactions.add":                (*Slack).addReaction,
-		"reactions.remove":             (*Slack).removeReaction,
-		"assistant.threads.setStatus":  (*Slack).setStatus,
-		"files.info":                   (*Slack).filesInfo,
-		"files.getUploadURLExternal":   (*Slack).getUploadURL,
-		"files.completeUploadExternal": (*Slack).completeUpload,
+		"auth.test":                             (*Slack).authTest,
+		"apps.connections.open":                 (*Slack).openConnection,
+		"bots.info":                             (*Slack).botsInfo,
+		"users.info":                            (*Slack).usersInfo,
+		"conversations.info":                    (*Slack).conversationsInfo,
+		"conversations.open":                    (*Slack).openDirect,
+		"conversations.history":                 (*Slack).history,
+		"conversations.replies":                 (*Slack).replies,
+		"chat.postMessage":                      (*Slack).postMessage,
+		"chat.postEphemeral":                    (*Slack).postEphemeral,
+		"chat.update":                           (*Slack).updateMessage,
+		"chat.delete":                           (*Slack).deleteMessage,
+		"chat.startStream":                      (*Slack).startStream,
+		"chat.appendStream":                     (*Slack).appendStream,
+		"chat.stopStream":                       (*Slack).stopStream,
+		"reactions.add":                         (*Slack).addReaction,
+		"reactions.remove":                      (*Slack).removeReaction,
+		"assistant.threads.setStatus":           (*Slack).setStatus,
+		"assistant.threads.setTitle":            (*Slack).setTitle,
+		"assistant.threads.setSuggestedPrompts": (*Slack).setPrompts,
+		"views.open":                            (*Slack).openView,
+		"usergroups.users.list":                 (*Slack).groupMembers,
+		"files.info":                            (*Slack).filesInfo,
+		"files.getUploadURLExternal":            (*Slack).getUploadURL,
+		"files.completeUploadExternal":          (*Slack).completeUpload,
 	}
 }
 
@@ -95,6 +99,26 @@ func (s *Slack) usersInfo(req *slackCall) (slackObject, string) {
 		"id": id, "team_id": s.personTeam(id), "name": strings.ToLower(id), "real_name": p.Name, "is_admin": p.Admin, "is_bot": p.Bot,
 		"is_restricted": p.Guest, "is_stranger": p.Team != "", "profile": slackObject{"display_name": p.Name, "real_name": p.Name},
 	}}, ""
+}
+
+// SetGroup makes a user group with these members.
+func (s *Slack) SetGroup(id string, members ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.groups == nil {
+		s.groups = map[string][]string{}
+	}
+	s.groups[id] = members
+}
+
+func (s *Slack) groupMembers(req *slackCall) (slackObject, string) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	members, ok := s.groups[req.form.Get("usergroup")]
+	if !ok {
+		return nil, "no_such_subteam"
+	}
+	return slackObject{"users": members}, ""
 }
 
 func (s *Slack) conversationsInfo(req *slackCall) (slackObject, string) {

@@ -141,7 +141,7 @@ func (c *Channel) identify(ctx context.Context) error {
 		return err
 	}
 	for _, s := range scopeTable {
-		if scopes != "" && !has(scopes, s.name) {
+		if scopes != "" && !has(scopes, s.name) && (s.name != "usergroups:read" || len(c.cfg.UserGroups) > 0) {
 			c.log.Warn("the Slack app lacks a scope; add it under OAuth & Permissions and install the app again", "scope", s.name, "without_it", s.without)
 		}
 	}

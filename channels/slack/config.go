@@ -30,6 +30,17 @@ const (
 	ReplyInChannel = "channel"
 )
 
+// What people of other organisations may do, whom Slack Connect brings into
+// shared channels.
+const (
+	ConnectOff     = "off"
+	ConnectRooms   = "rooms"
+	ConnectMembers = "members"
+)
+
+// maxPrompts is how many suggestions Slack shows.
+const maxPrompts = 4
+
 // Config configures a [Channel]. BotToken is required, and AppToken in Socket
 // Mode, or SigningSecret over HTTP; everything else has a default.
 type Config struct {
@@ -56,6 +67,20 @@ type Config struct {
 	// NoStreams edits answers always, instead of letting them grow natively where
 	// Slack can.
 	NoStreams bool `toml:"-"`
+	// Guests count as members of the workspace.
+	Guests bool `toml:"guests"`
+	// Connect is "off" (default): people of other organisations are not heard;
+	// "rooms": they are, in shared channels; or "members": they count as members.
+	Connect string `toml:"connect"`
+	// UserGroups, if any, are the ids of the user groups whose members count as
+	// members of the workspace, and nobody else.
+	UserGroups []string `toml:"user_groups"`
+	// DirectThreads answers each direct message in a thread of its own, which is a
+	// conversation, as Slack's agent view shows them.
+	DirectThreads bool `toml:"direct_threads"`
+	// Prompts are suggested to who begins a conversation, at most four.
+	// "{channel}" in one is the channel that the person looks at.
+	Prompts []string `toml:"suggested_prompts"`
 	// AllowFrom is the access list that the gateway applies: ids of people.
 	AllowFrom []string `toml:"allow_from"`
 	// Logger takes what an operator should know; none by default.
@@ -76,21 +101,23 @@ type Channel struct {
 	apiURL *url.URL
 	route  string // path of the HTTP endpoint
 
-	me        atomic.Pointer[identity]
-	app       atomic.Pointer[string] // the app's id, once it is known
-	receiving atomic.Pointer[reception]
-	health    health
-	sockets   atomic.Int32 // connections that are open, or being opened
-	greetings atomic.Bool  // there was a connection
-	twins     twins
-	people    people
-	rooms     rooms
-	signs     signs
-	streams   streams
-	reacted   reacted
-	commands  atomic.Pointer[map[string]bool]
-	lacking   sync.Map       // scopes that were told to be missing
-	beside    sync.WaitGroup // calls made beside receiving
+	me         atomic.Pointer[identity]
+	app        atomic.Pointer[string] // the app's id, once it is known
+	receiving  atomic.Pointer[reception]
+	health     health
+	sockets    atomic.Int32 // connections that are open, or being opened
+	greetings  atomic.Bool  // there was a connection
+	twins      twins
+	assistants assistants
+	people     people
+	groups     groups
+	rooms      rooms
+	signs      signs
+	streams    streams
+	reacted    reacted
+	commands   atomic.Pointer[map[string]bool]
+	lacking    sync.Map       // scopes that were told to be missing
+	beside     sync.WaitGroup // calls made beside receiving
 }
 
 // reception is one run of Receive.
@@ -144,6 +171,9 @@ func newChannel(cfg Config) (*Channel, error) {
 	if cfg.ReplyIn == "" {
 		cfg.ReplyIn = ReplyInThread
 	}
+	if cfg.Connect == "" {
+		cfg.Connect = ConnectOff
+	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -176,6 +206,15 @@ func (cfg *Config) check() error {
 		return fmt.Errorf("mode \"http\" needs signing_secret, which is on the app's page under Basic Information, App Credentials")
 	case cfg.ReplyIn != ReplyInThread && cfg.ReplyIn != ReplyInChannel:
 		return fmt.Errorf("reply_in must be \"thread\" or \"channel\", not %q", cfg.ReplyIn)
+	case cfg.Connect != ConnectOff && cfg.Connect != ConnectRooms && cfg.Connect != ConnectMembers:
+		return fmt.Errorf("connect must be \"off\", \"rooms\" or \"members\", not %q", cfg.Connect)
+	case len(cfg.Prompts) > maxPrompts:
+		return fmt.Errorf("suggested_prompts has %d entries, and Slack shows %d; leave some out", len(cfg.Prompts), maxPrompts)
+	}
+	for _, id := range cfg.UserGroups {
+		if !strings.HasPrefix(id, "S") || strings.Trim(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != "" {
+			return fmt.Errorf("user_groups holds %q, which is no id of a user group; in Slack open the group under People, User groups: its address ends with the id, S…", id)
+		}
 	}
 	return nil
 }

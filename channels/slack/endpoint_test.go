@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -169,7 +170,7 @@ func TestTheManifestAsksForWhatTheBotUses(t *testing.T) {
 	if err := json.Unmarshal(data, &m); err != nil {
 		t.Fatal(err)
 	}
-	if len(m.OAuth.Scopes.Bot) != len(scopeTable) || len(m.Settings.Events.Bot) != 5 || !m.Settings.Socket || m.Features.Commands[0].Command != "/opsbot" {
+	if len(m.OAuth.Scopes.Bot) != len(scopeTable) || !slices.Equal(m.Settings.Events.Bot, botEvents) || !m.Settings.Socket || m.Features.Commands[0].Command != "/opsbot" {
 		t.Errorf("the manifest is %s", data)
 	}
 	if missing(strings.Join(m.OAuth.Scopes.Bot, ",")) != nil {

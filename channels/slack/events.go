@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"context"
 	"strconv"
 	"strings"
 	"time"
@@ -103,10 +104,26 @@ func (c *Channel) readStopped(ev *event) []*arrival {
 	if ev.Channel == "" || ev.User == "" {
 		return nil
 	}
+	c.released(ev.Channel, ev.ThreadTS)
 	a := c.inbound(ev, "", ev.ThreadTS)
 	a.in.Kind, a.in.Addressed, a.raw = channels.Message, true, "/stop"
 	a.in.EventID = c.messageKey(ev.Channel, ev.ThreadTS) + ":stopped:" + ev.EventTS
 	return c.admitted(a, ev)
+}
+
+// released takes Slack's own sign of work away, beside receiving: Slack leaves
+// that to the app. The streams of the thread Slack has ended itself.
+func (c *Channel) released(chat, thread string) {
+	if thread == "" {
+		return
+	}
+	c.beside.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), signTimeout)
+		defer cancel()
+		if err := c.status(ctx, channels.Target{Chat: chat, Thread: thread}, ""); err != nil {
+			c.log.Debug("the sign of work stays for a while", "chat", chat, "error", err)
+		}
+	})
 }
 
 // inbound makes the part of an arrival that all events of a message share.
@@ -126,7 +143,7 @@ func (c *Channel) inbound(ev *event, ts, thread string) *arrival {
 func (c *Channel) admitted(a *arrival, ev *event) []*arrival {
 	me := c.me.Load()
 	team := first(ev.UserTeam, ev.SourceTeam, ev.Team)
-	if team != "" && team != me.team && me.enterprise == "" {
+	if team != "" && team != me.team && me.enterprise == "" && c.cfg.Connect == ConnectOff {
 		c.log.Debug("dropped a message of somebody from another organisation", "user", ev.User, "team", team, "chat", ev.Channel)
 		return nil
 	}

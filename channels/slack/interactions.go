@@ -27,6 +27,11 @@ const (
 	typingAgain = 60
 	// typingStream is when to look at an open stream again.
 	typingStream = 10
+	// typingLater is when to ask again when there are too many signs at once:
+	// Slack takes 600 a minute.
+	typingLater = 15
+	signEvery   = 120 * time.Millisecond
+	signBurst   = 40
 	// noTyping is when to ask again where there is no sign.
 	noTyping    = 3600
 	typingText  = "is working…"
@@ -39,6 +44,14 @@ type signs struct {
 	mu    sync.Mutex
 	shown map[string]bool
 	off   bool // the app may not
+	rate  allowance
+}
+
+// may asks to show one more sign now.
+func (s *signs) may(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rate.take(now, signEvery, signBurst)
 }
 
 func signKey(to channels.Target) string { return to.Chat + " " + to.Thread }
@@ -76,6 +89,9 @@ func (c *Channel) Typing(ctx context.Context, to channels.Target) (int, error) {
 	}
 	if c.signs.disabled() {
 		return noTyping, nil
+	}
+	if !c.signs.may(time.Now()) {
+		return typingLater, nil
 	}
 	err := c.status(ctx, to, typingText)
 	switch {
@@ -223,18 +239,32 @@ func (c *Channel) readSlash(payload []byte) []*arrival {
 	}}}
 }
 
-// readInteraction turns pressed buttons into clicks.
+// readInteraction reads what people did with buttons, shortcuts and forms.
 func (c *Channel) readInteraction(payload []byte) []*arrival {
 	var i interaction
 	if !c.decode(payload, &i) || !c.mine(i.Team.ID, i.Team.Enterprise, i.App) {
 		return nil
 	}
-	channel := first(i.Channel.ID, i.Container.Channel)
-	if i.Type != "block_actions" || channel == "" || i.Container.MessageTS == "" || i.User.ID == "" {
-		c.log.Debug("skipped an interaction of a kind that is not handled", "type", i.Type)
+	if me := c.me.Load(); i.User.Team != "" && i.User.Team != me.team && me.enterprise == "" && c.cfg.Connect == ConnectOff {
 		return nil
 	}
-	if me := c.me.Load(); i.User.Team != "" && i.User.Team != me.team && me.enterprise == "" {
+	switch i.Type {
+	case "block_actions":
+		return c.readClick(&i)
+	case "message_action":
+		c.openForm(&i)
+	case "view_submission":
+		return c.readForm(&i)
+	default:
+		c.log.Debug("skipped an interaction of a kind that is not handled", "type", i.Type)
+	}
+	return nil
+}
+
+// readClick reads pressed buttons.
+func (c *Channel) readClick(i *interaction) []*arrival {
+	channel := first(i.Channel.ID, i.Container.Channel)
+	if channel == "" || i.Container.MessageTS == "" || i.User.ID == "" {
 		return nil
 	}
 	to := c.target(channel, i.Container.MessageTS, first(i.Message.ThreadTS, i.Container.ThreadTS), strings.HasPrefix(channel, "D"))

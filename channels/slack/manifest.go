@@ -18,10 +18,11 @@ type scope struct {
 // scopeTable is everything that the bot asks for, and nothing else.
 var scopeTable = []scope{
 	{"app_mentions:read", "the bot does not notice mentions", true},
+	{"assistant:write", "conversations get no titles and suggestions, and no stop button of Slack's", false},
 	{"channels:history", "the bot does not follow its threads in public channels", true},
 	{"channels:read", "the bot does not know the names of channels", false},
 	{"chat:write", "the bot can't answer", true},
-	{"commands", "the slash command does not exist", false},
+	{"commands", "the slash command and the message shortcut do not exist", false},
 	{"files:read", "the bot can't read files", false},
 	{"files:write", "the bot can't send files", false},
 	{"groups:history", "the bot does not follow its threads in private channels", true},
@@ -36,8 +37,14 @@ var scopeTable = []scope{
 	{"users:read", "the bot does not know names, nor who is a guest", false},
 }
 
+// maxShortcut is the longest name of a shortcut.
+const maxShortcut = 24
+
 // botEvents is what the app subscribes to.
-var botEvents = []string{"app_mention", "message.channels", "message.groups", "message.im", "message.mpim"}
+var botEvents = []string{
+	"agent_session_stopped", "app_home_opened", "app_mention", "assistant_thread_context_changed", "assistant_thread_started",
+	"message.channels", "message.groups", "message.im", "message.mpim",
+}
 
 // Manifest returns the app manifest, JSON, from which Slack makes an app with
 // every scope and event that the bot needs. name is the bot's and, in lower
@@ -66,8 +73,12 @@ func Manifest(name, address string) ([]byte, error) {
 	data, err := json.MarshalIndent(object{
 		"display_information": object{"name": name, "description": "A chat bot with an agent inside"},
 		"features": object{
-			"app_home":       object{"home_tab_enabled": false, "messages_tab_enabled": true, "messages_tab_read_only_enabled": false},
-			"bot_user":       object{"display_name": name, "always_online": true},
+			"agent_view": object{"agent_description": "Ask " + name + " anything. It answers here and in channels that it is invited to."},
+			"app_home":   object{"home_tab_enabled": false, "messages_tab_enabled": true, "messages_tab_read_only_enabled": false},
+			"bot_user":   object{"display_name": name, "always_online": true},
+			"shortcuts": []object{{
+				"name": clip("Ask "+name, maxShortcut), "type": "message", "callback_id": askAbout, "description": "Ask about this message, and get the answer in its thread",
+			}},
 			"slash_commands": []object{command},
 		},
 		"oauth_config": object{"scopes": object{"bot": scopes}},

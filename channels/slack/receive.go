@@ -148,6 +148,12 @@ func (c *Channel) readEvent(payload []byte) []*arrival {
 		return c.arrive(&ev, asMention)
 	case "agent_session_stopped":
 		return c.readStopped(&ev)
+	case "assistant_thread_started", "assistant_thread_context_changed":
+		c.readAssistant(&ev)
+		return nil
+	case "app_home_opened":
+		c.readHome(&ev)
+		return nil
 	case "tokens_revoked", "app_uninstalled":
 		c.verify()
 		return nil
@@ -206,6 +212,7 @@ func (c *Channel) accept(ctx context.Context, host channels.Host, a *arrival) er
 				c.health.clear()
 			}
 			c.twins.add(a.in.EventID, a.form)
+			c.entitle(a.in)
 			return nil
 		}
 		if ctx.Err() != nil {

@@ -16,6 +16,7 @@ const (
 	roleAdmin  = "admin"  // keeps order in the workspace
 	roleMember = "member" // a full member, not a guest
 	roleGuest  = "guest"
+	roleOther  = "connect" // of another organisation, in a shared channel
 )
 
 const (
@@ -93,6 +94,7 @@ func (c *Channel) person(ctx context.Context, id string) person {
 		c.log.Debug("a user is not known", "user", id, "error", err)
 	} else {
 		known = c.describe(user)
+		known.roles = c.grouped(ctx, id, known.roles)
 		known.until = now.Add(peopleKept)
 	}
 	c.people.mu.Lock()
@@ -113,15 +115,24 @@ func (c *Channel) describe(u *slack.User) person {
 	sameOrg := u.TeamID == "" || u.TeamID == me.team || me.enterprise != "" && u.Enterprise.EnterpriseID == me.enterprise
 	switch {
 	case u.IsStranger || !sameOrg:
-		p.foreign = true
+		p.foreign = c.cfg.Connect == ConnectOff
+		p.roles = roles(roleOther, c.cfg.Connect == ConnectMembers)
 	case u.IsRestricted || u.IsUltraRestricted:
-		p.roles = []string{roleGuest}
+		p.roles = roles(roleGuest, c.cfg.Guests)
 	case u.IsAdmin || u.IsOwner || u.IsPrimaryOwner:
 		p.roles = []string{roleMember, roleAdmin}
 	case !u.Deleted && !p.bot:
 		p.roles = []string{roleMember}
 	}
 	return p
+}
+
+// roles is a role, and that of a member for whom is to count as one.
+func roles(role string, member bool) []string {
+	if member {
+		return []string{role, roleMember}
+	}
+	return []string{role}
 }
 
 // rooms knows the names of channels for a while.

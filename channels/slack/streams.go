@@ -22,12 +22,27 @@ const (
 	keptBars = 4096
 )
 
+// allowance is how often something may be done.
+type allowance struct{ full time.Time }
+
+// take asks to do it once more: burst times at once, then once every interval.
+func (a *allowance) take(now time.Time, every time.Duration, burst int) bool {
+	if a.full.Before(now) {
+		a.full = now
+	}
+	if a.full.Sub(now) > time.Duration(burst-1)*every {
+		return false
+	}
+	a.full = a.full.Add(every)
+	return true
+}
+
 // streams knows the messages that grow natively.
 type streams struct {
 	mu      sync.Mutex
 	open    map[string]*stream
-	pending int       // being begun
-	full    time.Time // when startBurst streams may be begun at once again
+	pending int // being begun
+	starts  allowance
 	off     time.Time // nowhere before
 	barred  map[string]time.Time
 }
@@ -65,13 +80,9 @@ func (l *streams) reserve(chat string, now time.Time) bool {
 			delete(l.open, key) // nobody has ended it; Slack has
 		}
 	}
-	if l.full.Before(now) {
-		l.full = now
-	}
-	if len(l.open)+l.pending >= openStreams || l.full.Sub(now) > (startBurst-1)*startEvery {
+	if len(l.open)+l.pending >= openStreams || !l.starts.take(now, startEvery, startBurst) {
 		return false
 	}
-	l.full = l.full.Add(startEvery)
 	l.pending++
 	return true
 }

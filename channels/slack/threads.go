@@ -7,7 +7,8 @@ import "clawbot/channels"
 //
 // A conversation in a channel is a thread, named by its root: a mention at the
 // top is the root of the thread that answers it. Direct messages are one
-// conversation, and each thread in them another.
+// conversation, and each thread in them another; with direct_threads, a message
+// at the top of them is the root of one.
 func (c *Channel) target(channel, ts, thread string, direct bool) channels.Target {
 	to := channels.Target{Chat: channel, Direct: direct, Conversation: "slack:" + c.me.Load().team + ":" + channel}
 	if !direct {
@@ -16,7 +17,7 @@ func (c *Channel) target(channel, ts, thread string, direct bool) channels.Targe
 	switch {
 	case thread != "" && thread != ts:
 		to.Thread = thread
-	case direct || c.cfg.ReplyIn == ReplyInChannel:
+	case direct && !c.cfg.DirectThreads || c.cfg.ReplyIn == ReplyInChannel && !direct:
 	default:
 		to.Thread = ts
 	}

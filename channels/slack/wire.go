@@ -65,6 +65,14 @@ type event struct {
 	Tokens    struct {
 		Bot []string `json:"bot"`
 	} `json:"tokens"`
+	Tab       string `json:"tab"` // of app_home_opened
+	Assistant struct {
+		Channel string `json:"channel_id"`
+		Thread  string `json:"thread_ts"`
+		Context struct {
+			Channel string `json:"channel_id"`
+		} `json:"context"`
+	} `json:"assistant_thread"`
 }
 
 // attachment is a message that was shared, or a link's preview.
@@ -109,8 +117,21 @@ type interaction struct {
 		Channel   string `json:"channel_id"`
 	} `json:"container"`
 	Message struct {
+		TS       string `json:"ts"`
 		ThreadTS string `json:"thread_ts"`
+		Text     string `json:"text"`
 	} `json:"message"`
+	Callback string `json:"callback_id"` // of a shortcut
+	View     struct {
+		ID       string `json:"id"`
+		Callback string `json:"callback_id"`
+		Private  string `json:"private_metadata"`
+		State    struct {
+			Values map[string]map[string]struct {
+				Value string `json:"value"`
+			} `json:"values"`
+		} `json:"state"`
+	} `json:"view"`
 	Trigger string `json:"trigger_id"`
 	Actions []struct {
 		Type  string `json:"type"`
