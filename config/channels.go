@@ -65,6 +65,20 @@ type SlackAccount struct {
 	Mode          string        `toml:"mode" enum:"socket|http"`
 	APIURL        string        `toml:"api_url" rule:"nonempty,url:http,https"`
 	Proxy         string        `toml:"proxy" rule:"proxy"`
+	// Streams lets answers in threads grow as Slack's native streams; without,
+	// messages are edited.
+	Streams bool `toml:"streams"`
+	// Guests count as members of the workspace for dm_policy = "members".
+	Guests bool `toml:"guests"`
+	// Connect says whether people of other organisations in shared channels are
+	// heard, and whether they count as members.
+	Connect string `toml:"connect" enum:"off|rooms|members"`
+	// UserGroups are ids; if there are any, only who is in one is a member.
+	UserGroups []string `toml:"user_groups"`
+	// DirectThreads answers each direct message in a thread of its own.
+	DirectThreads bool `toml:"direct_threads"`
+	// SuggestedPrompts are shown to who begins a conversation; four at most.
+	SuggestedPrompts []string `toml:"suggested_prompts"`
 }
 
 // Discord is the Discord channel: one bot, or several by name.
@@ -100,6 +114,8 @@ func (c *Slack) setDefaults() {
 	c.Enabled = true
 	c.APIURL = "https://slack.com/api/"
 	c.Mode = "socket"
+	c.Streams = true
+	c.Connect = "off"
 }
 
 func (c *Discord) setDefaults() {
