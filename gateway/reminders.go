@@ -82,10 +82,10 @@ func (c *conversation) listSchedules(ctx context.Context) (string, error) {
 	if len(items) == 0 {
 		return "Nothing is scheduled here.", nil
 	}
-	return listed(items, c.to.Direct), nil
+	return scheduleLines(items, c.to.Direct), nil
 }
 
-func listed(items []schedule.Item, direct bool) string {
+func scheduleLines(items []schedule.Item, direct bool) string {
 	var b strings.Builder
 	for i := range items {
 		b.WriteString("- " + unmark.Replace(items[i].Line()))
@@ -152,7 +152,7 @@ func (h *host) schedules(ctx context.Context, in *channels.Inbound, role, args s
 		if len(items) == 0 {
 			return "Nothing is scheduled here. Ask me: \"remind me in 20 minutes to …\", \"every weekday at 9, …\"."
 		}
-		return listed(items, in.Target.Direct) + "\n\n`/schedules cancel ID` cancels one, `/schedules cancel all` yours."
+		return scheduleLines(items, in.Target.Direct) + "\n\n`/schedules cancel ID` cancels one, `/schedules cancel all` yours."
 	case "cancel", "delete", "remove":
 		if strings.EqualFold(strings.TrimSpace(id), "all") {
 			return h.cancelAll(ctx, in)
