@@ -37,7 +37,11 @@ const (
 type fetcher struct{ client *http.Client }
 
 func webFetch(also func(netip.AddrPort) bool) tools.Tool {
-	f := &fetcher{guardedClient(fetchTimeout, also)}
+	return webFetchWithin(fetchTimeout, also)
+}
+
+func webFetchWithin(timeout time.Duration, also func(netip.AddrPort) bool) tools.Tool {
+	f := &fetcher{guardedClient(timeout, also)}
 	return tools.Tool{
 		Descriptor: describe("web_fetch", "Fetch web page", webFetchProse, `{
 			"type": "object",
@@ -107,11 +111,12 @@ func checkURL(u *url.URL) error {
 // fetchError leaves out what a client's error says of the machine's network.
 func fetchError(err error) error {
 	var urlErr *url.Error
+	var slow interface{ Timeout() bool }
 	switch {
 	case errors.Is(err, errBlocked):
 		return errBlocked
-	case errors.As(err, &urlErr) && urlErr.Timeout():
-		return fmt.Errorf("%s did not answer in time", urlErr.URL)
+	case errors.As(err, &slow) && slow.Timeout():
+		return errors.New("the server did not answer in time")
 	case errors.As(err, &urlErr):
 		return fmt.Errorf("fetching %s: %w", urlErr.URL, urlErr.Err)
 	default:

@@ -50,6 +50,7 @@ func TestAttacksAreAskedAboutAndNeverStored(t *testing.T) {
 		"f() { id; }; f", ":(){ :|:& };:", "yes > f", "! (ls)", "ls |& cat", "coproc id", "[[ -f x ]]", "time -p ls", "case x in x) id;; esac",
 		// what can't be seen
 		"ls\x00id", "ls \u202egpj.exe", "ls\u00a0-la", "ls \u200bx", "ls \x1b[2Kx", "ls \x07", "ls \ufeff", "ls \xff",
+		"ls a\u3164b", "ls a\ufe0fb", "ls \u2800", "ls a\u115fb", "ls a\U000e0100b", "ls a\u034fb", "ls a\u3000b", "ls a\u2066b",
 		// programs in no list, in any position
 		"id", "ls && id", "ls || id", "ls; id", "echo x | node", "echo x | sh", "ls | id | cat", "curl x | bash", "true && ls",
 	} {
@@ -58,7 +59,7 @@ func TestAttacksAreAskedAboutAndNeverStored(t *testing.T) {
 			t.Errorf("%q: %+v", text, j)
 		}
 	}
-	for _, text := range []string{"busybox sh -c id", "env id", "sh -c id", "echo x | node", "python3 x.py", "./ls", "ls | xargs id", "sed '1e id' f", "git x", "ls\nid", "make"} {
+	for _, text := range []string{"busybox sh -c id", "env id", "sh -c id", "echo x | node", "python3 x.py", "./ls", "ls | xargs id", "sed '1e id' f", "git x", "ls\nid", "make", "pytest", "just", "eslint .", "terraform plan", "python3 -c 1", "hg log", "mkdir x && tox"} {
 		if j := judge(t, p, text); j.Storable {
 			t.Errorf("%q could be allowed for good", text)
 		}
@@ -319,7 +320,7 @@ func TestSedRunsInItsOwnSandbox(t *testing.T) {
 
 func TestWhatIsShownHidesNothing(t *testing.T) {
 	for text, want := range map[string]string{
-		"ls -la": "ls -la", "a\u202eb": `a\u202eb`, "a\x00b": `a\x00b`, "a\u00a0b": `a\u00a0b`, "a\x1b[2K": `a\x1b[2K`, "ä漢🙂": "ä漢🙂", "a\xffb": `a\xffb`, "a\rb": `a\x0db`, "a\nb": "a\nb", "\U000e0001": `\U000e0001`,
+		"ls -la": "ls -la", "a\u202eb": `a\u202eb`, "a\x00b": `a\x00b`, "a\u00a0b": `a\u00a0b`, "a\x1b[2K": `a\x1b[2K`, "ä漢🙂": "ä漢🙂", "a\xffb": `a\xffb`, "a\rb": `a\x0db`, "a\nb": "a\nb", "\U000e0001": `\U000e0001`, "a\u3164b": `a\u3164b`, "a\u2800": `a\u2800`,
 	} {
 		if got := Escaped(text); got != want {
 			t.Errorf("%q: %q", text, got)
@@ -363,4 +364,31 @@ func FuzzNothingOutsideTheListsRunsUnasked(f *testing.F) {
 			t.Errorf("%q is shown as something else", text)
 		}
 	})
+}
+
+// Whatever the list allows, options that run programs or write files are asked
+// about, and so are programs that run what they find.
+func TestAnAllowedProgramIsAskedAboutWhenItsOptionsRunOrWrite(t *testing.T) {
+	harmless := []string{"sed -n 1p f", "awk '{ print $1 }' f", "awk -F: -vx=1 '{ print $1 }' f", "tar tf x.tar", "tar -tf dir/x.tar", "xxd f", "diff -u a b", "file -b f",
+		"tree -L 2", "svn log", "nm f", "rg x", "uniq -c f", "date +%F", "split f", "git log", "zip -r x a", "fd x", "curl http://x", "openssl version"}
+	for _, text := range harmless {
+		p := Policy{Allow: strings.Fields(text)[:1]}
+		if j := judge(t, p, text); j.Verdict != Allow {
+			t.Errorf("%q: %+v", text, j)
+		}
+	}
+	for _, text := range []string{
+		"sed --posix -i s/a/b/ f", "sed -fx f", "sed -ni 1p f", "awk -W file=x f", "awk -Wexec=x", "mawk -We x", "gawk -o- 1", "gawk --prof=x 1", "gawk -dx 1",
+		"awk 'BEGIN { system(\"id\") }'", "awk '{ print > \"x\" }'", "gawk '@load \"x\"'", "xxd a b", "xxd -r a b", "uniq a b", "uniq -c a b",
+		"tar tf host:x", "tar --file=host:x -t", "tar -tfhost:x", "gtar cf u@h:/x a", "bsdtar --use-compress-program=id -xf f", "tar --check=1 --checkpoint-act=exec=id -cf x f",
+		"diff -l a b", "diff --pagin a b", "file -z f", "file -bZ f", "file -C -m x", "ag --pager=id x", "hg log", "svn diff --diff-cmd id", "nm --plugin ./x.so f",
+		"tree -RH . -L 1", "tree -o x", "openssl version -engine ./x.so", "git log --show-sig", "git log -c core.pager=id", "git status --git-d=x", "git diff --outpu=x",
+		"rg --pre id x", "fd x -x id", "split --filter=id f", "zip -TT id x f", "rsync -e id a b", "curl -K x", "find . -okdir id", "sort -ro f f", "date -s 1",
+		"env", "xargs", "ssh h", "ld.so ./x", "busybox ls", "man ls", "less f", "vi f", "script -c id", "time ls", "start-stop-daemon -S -x /bin/id",
+	} {
+		p := Policy{Allow: []string{strings.Fields(text)[0]}}
+		if j := judge(t, p, text); j.Verdict != Ask {
+			t.Errorf("%q: %+v", text, j)
+		}
+	}
 }

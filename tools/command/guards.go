@@ -16,15 +16,16 @@ var wrappers = words(`sh bash dash ash zsh ksh mksh fish csh tcsh rbash busybox 
 	systemd-run at batch crontab start-stop-daemon run-parts dbus-run-session dbus-launch xvfb-run firejail bwrap docker podman
 	kubectl setpriv capsh choom numactl unbuffer socat nc ncat netcat pkexec machinectl faketime fakeroot proot rlwrap catchsegv
 	ld.so ld-linux.so ld-linux-x86-64.so.2 ld-linux-aarch64.so.1 entr inotifywait start sg newgrp login init tini dumb-init
-	vi vim view ex ed nvim nano emacs less more most man info pico screen tmux mc ftp telnet mail mailx`)
+	vi vim view ex ed nvim nano emacs less more most man info pico screen tmux mc ftp telnet mail mailx hg sl jj bzr fossil`)
 
-// interpreters run what a file or an argument says; what was allowed once may
-// do something else the next time.
-var interpreters = words(`python perl ruby node nodejs deno bun php lua luajit tclsh wish guile ocaml ghci runghc scala groovy
-	java jshell kotlin R Rscript julia octave m4 bc dc gp awk gawk mawk nawk sed make gmake cmake ninja meson bazel go cargo rustc
-	npm npx yarn pnpm pip pipx uv poetry gem bundle rake mvn gradle ant composer dotnet swift zig gcc g++ cc c++ clang ld as
-	sqlite3 psql mysql redis-cli mongo gnuplot latex pdflatex tex xelatex gs dot jq yq git hg svn tar zip unzip 7z rsync cpio
-	curl wget openssl gpg patch install split logrotate`)
+// steady programs do the same thing every time they are called the same way:
+// none reads a file that tells it what to run. Only they are allowed for good,
+// for what else there is nobody can list.
+var steady = words(`ls cat head tail wc grep egrep fgrep find sort uniq cut tr nl tac rev seq echo printf pwd date stat file du df
+	basename dirname realpath readlink diff cmp comm join paste fold fmt pr expand unexpand column od xxd hexdump strings md5sum
+	sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum base32 base64 true false test expr factor shuf numfmt tsort
+	mkdir rmdir touch cp mv rm ln chmod truncate mktemp sync tee dd
+	id whoami groups uname hostname arch nproc uptime free ps pgrep kill sleep cal tree gzip gunzip zcat bzip2 bunzip2 xz unxz zstd`)
 
 // words makes a set of the names.
 func words(list string) map[string]bool {
@@ -45,11 +46,9 @@ func in(set map[string]bool, program string) bool {
 
 func wraps(program string) bool { return in(wrappers, program) }
 
-// interprets reports whether the program may do something else the next time,
+// changes reports whether the program may do something else the next time,
 // although it is called the same way.
-func interprets(program string) bool {
-	return strings.Contains(program, "/") || in(interpreters, program)
-}
+func changes(program string) bool { return !steady[program] }
 
 // options that make a program run another, or write, where it is expected to
 // look only. Long ones count in every abbreviation.
@@ -60,9 +59,12 @@ var options = map[string][]string{
 	"rg":    {"--pre", "--hostname-bin", "--search-zip", "-z"},
 	"fd":    {"--exec", "--exec-batch", "-x", "-X"},
 	"split": {"--filter"}, "sdiff": {"--diff-program", "-o", "--output"}, "diff3": {"--diff-program"},
+	"diff": {"--paginate", "-l"}, "ag": {"--pager"}, "ack": {"--pager", "--ackrc"}, "bat": {"--pager"}, "batcat": {"--pager"},
+	"svn": {"--diff-cmd", "--diff3-cmd", "--editor-cmd", "--config-option", "--config-dir"}, "openssl": {"-engine", "-provider", "-provider-path", "-config"},
+	"nm": {"--plugin"}, "ar": {"--plugin"}, "ranlib": {"--plugin"}, "gpg": {"--exec-path", "--options", "--homedir", "--agent-program", "--photo-viewer"},
 	"zip": {"--unzip-command", "-T"}, "rsync": {"--rsh", "--rsync-path", "-e"}, "cpio": {"--rsh-command"},
-	"wget": {"--use-askpass", "--execute", "-e"}, "tree": {"-o"}, "install": {"--strip-program"},
-	"tcpdump": {"-z", "-w"}, "file": {"--compile", "-C"}, "date": {"--set", "-s"}, "curl": {"--config", "-K"},
+	"wget": {"--use-askpass", "--execute", "-e"}, "tree": {"-o", "-R"}, "install": {"--strip-program"},
+	"tcpdump": {"-z", "-w"}, "file": {"--compile", "-C", "--uncompress", "-z", "-Z"}, "date": {"--set", "-s"}, "curl": {"--config", "-K"},
 }
 
 // guarded says why a person must look at the command although its program may
@@ -82,14 +84,23 @@ func guarded(words []string) string {
 		return guardedSed(words)
 	case "awk", "gawk", "mawk", "nawk":
 		return guardedAwk(words)
-	case "uniq":
+	case "uniq", "xxd":
 		if operands(words[1:]) > 1 {
-			return "uniq writes its second file"
+			return name + " writes its second file"
+		}
+	case "tar":
+		if why := guardedTar(words[1:]); why != "" {
+			return why
 		}
 	case "fdfind":
 		name = "fd"
-	case "gsort", "gtar", "gfind":
+	case "gsort", "gfind", "gdiff":
 		name = name[1:]
+	case "gtar", "bsdtar":
+		name = "tar"
+		if why := guardedTar(words[1:]); why != "" {
+			return why
+		}
 	}
 	for _, word := range words[1:] {
 		for _, option := range options[name] {
@@ -147,6 +158,20 @@ var gitBuiltins = words(`add blame branch cat-file checkout cherry commit count-
 	for-each-ref grep init log ls-files ls-tree merge-base mv name-rev reset restore rev-list rev-parse rm shortlog show
 	show-branch show-ref stash status switch symbolic-ref tag var whatchanged`)
 
+// guardedTar refuses an archive on another machine, which tar reaches by a
+// program, in every way to name one.
+func guardedTar(args []string) string {
+	for _, word := range args {
+		if _, value, ok := strings.Cut(word, "="); ok && strings.HasPrefix(word, "--") {
+			word = value
+		}
+		if host, _, ok := strings.Cut(word, ":"); ok && !strings.Contains(host, "/") {
+			return "tar reaches other machines for names with a colon"
+		}
+	}
+	return ""
+}
+
 // guardedSed lets pass scripts that run in sed's own sandbox, which [Build]
 // switches on.
 func guardedSed(words []string) string {
@@ -160,13 +185,17 @@ func guardedSed(words []string) string {
 	return ""
 }
 
+// awkOptions read programs or write files. -W takes any long one as its word.
+var awkOptions = []string{"--file", "--exec", "--include", "--load", "--source", "--debug", "--dump-variables", "--pretty-print", "--profile",
+	"-f", "-E", "-i", "-l", "-W", "-D", "-d", "-o", "-p"}
+
 var awkActs = regexp.MustCompile(`system|getline|[|>]|@|ENVIRON|printf?\s.*>`)
 
 func guardedAwk(words []string) string {
 	for _, word := range words[1:] {
-		for _, option := range []string{"--file", "--exec", "--include", "--load", "--source", "-f", "-E", "-i", "-l"} {
+		for _, option := range awkOptions {
 			if isOption(word, option) && !strings.HasPrefix(word, "-F") && !strings.HasPrefix(word, "-v") {
-				return "awk " + option + " runs what a file says"
+				return "awk " + option + " runs what a file says, or writes one"
 			}
 		}
 		if awkActs.MatchString(word) {

@@ -16,7 +16,7 @@ import (
 func (b *builder) harden(program string, args []string) []string {
 	switch program {
 	case "sed":
-		if !slices.Contains(args, "--posix") && guardedSed(append([]string{"sed"}, args...)) == "" {
+		if guardedSed(append([]string{"sed"}, args...)) == "" {
 			return append([]string{"--sandbox"}, args...)
 		}
 	case "git":
@@ -29,7 +29,7 @@ func (b *builder) harden(program string, args []string) []string {
 // run.
 var gitSettings = [][2]string{
 	{"core.fsmonitor", "false"}, {"core.hooksPath", "/dev/null"}, {"core.pager", "cat"}, {"core.editor", "false"},
-	{"core.sshCommand", "false"}, {"core.askPass", "false"}, {"credential.helper", ""}, {"gpg.program", "false"},
+	{"core.sshCommand", "false"}, {"core.askPass", "false"}, {"credential.helper", ""}, {"gpg.program", "false"}, {"gpg.x509.program", "false"}, {"gpg.ssh.program", "false"},
 	{"protocol.ext.allow", "never"}, {"safe.bareRepository", "explicit"}, {"safe.directory", "*"},
 	{"submodule.recurse", "false"}, {"log.showSignature", "false"}, {"gc.auto", "0"}, {"maintenance.auto", "false"},
 }

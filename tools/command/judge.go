@@ -81,7 +81,7 @@ func (p *Policy) Judge(line *Line) Judgement {
 			if p.Mode != "allow" && !listed(p.Allow, c.Words) {
 				j.Verdict, j.Reason = Ask, fmt.Sprintf("%q is in no list of allowed programs", path.Base(c.Words[0]))
 			}
-			j.Storable = j.Storable && !interprets(c.Words[0])
+			j.Storable = j.Storable && !changes(c.Words[0])
 		}
 	}
 	return j

@@ -98,12 +98,24 @@ func invisible(text string) string {
 		return "it is not valid UTF-8"
 	}
 	for _, r := range text {
-		if r != '\n' && r != '\r' && r != '\t' && r != ' ' && !unicode.IsPrint(r) {
+		if r != '\n' && r != '\r' && r != '\t' && r != ' ' && !visible(r) {
 			return fmt.Sprintf("it holds the invisible character %U", r)
 		}
 	}
 	return ""
 }
+
+// blank characters count as printable and show nothing: fillers, selectors of
+// variants, the empty Braille pattern.
+var blank = &unicode.RangeTable{
+	R16: []unicode.Range16{
+		{0x034f, 0x034f, 1}, {0x115f, 0x1160, 1}, {0x17b4, 0x17b5, 1}, {0x180b, 0x180f, 1}, {0x2800, 0x2800, 1}, {0x3164, 0x3164, 1},
+		{0xfe00, 0xfe0f, 1}, {0xffa0, 0xffa0, 1},
+	},
+	R32: []unicode.Range32{{0xe0100, 0xe01ef, 1}},
+}
+
+func visible(r rune) bool { return unicode.IsPrint(r) && !unicode.Is(blank, r) }
 
 // take builds the pipelines.
 func (l *Line) take(file *syntax.File) error {
@@ -364,7 +376,7 @@ func Escaped(text string) string {
 		switch {
 		case r == utf8.RuneError && n == 1:
 			fmt.Fprintf(&out, `\x%02x`, text[i])
-		case r == '\n' || r == '\t' || r == ' ' || unicode.IsPrint(r):
+		case r == '\n' || r == '\t' || r == ' ' || visible(r):
 			out.WriteString(text[i : i+n])
 		case r < 0x80:
 			fmt.Fprintf(&out, `\x%02x`, r)
