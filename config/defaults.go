@@ -20,7 +20,7 @@ func Default() *Config {
 		Tools: Tools{
 			Rules: tools.Rules{Enabled: []string{
 				"read_file", "write_file", "edit_file", "apply_patch", "list_dir", "search",
-				"exec", "process", "web_fetch", "send_file", "current_time", "schedule", "remember", "forget",
+				"exec", "process", "web_fetch", "send_file", "current_time", "schedule", "remember", "forget", "search_history",
 			}},
 			Workspace: "workspace", WorkspaceScope: "auto", Sandbox: "auto",
 			Plugins: Plugins{Dirs: []string{"plugins"}},

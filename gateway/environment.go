@@ -234,6 +234,7 @@ func (e *environment) enter(name string) (*agentcore.Tool, *tools.Scope, error) 
 			Sender: e.request.Sender, Role: e.request.Role, Workspace: e.root,
 			Conversation: &conversation{host: e.r.host, to: e.request.Target, env: e},
 			Memory:       &personal{e.r},
+			History:      &personal{e.r},
 		}
 		if e.root != nil {
 			e.scope.Dir = e.root.Name()

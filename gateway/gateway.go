@@ -37,6 +37,7 @@ type Gateway struct {
 	media     media
 	reactions reactions
 	onlookers onlookers
+	enlisted  enlisted
 	schemas   agentcore.Schemas
 	ran       atomic.Bool
 	scheduled chan struct{} // capacity 1: look what is scheduled
@@ -77,6 +78,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	if err := g.rules.reload(ctx); err != nil {
 		g.log.Warn("who was let in can't be read yet", "err", err)
 	}
+	g.indexHistory()
 	g.dispatch.start()
 	written := g.keepSpending(ctx)
 

@@ -49,7 +49,9 @@ type run struct {
 	// say that others' words, and texts from outside, are in the context.
 	known       *agentcore.Message
 	mixed, told atomic.Bool
-	generation  int64 // of the transcript when the run began
+	// Of the transcript when the run began: its generation, and from which
+	// position on the model sees it.
+	generation, liveFrom int64
 
 	// broken is why the store failed in a hook, which can't end the run itself.
 	broken error
@@ -88,7 +90,7 @@ func (t *tenure) newRun() (*run, error) {
 	r.who.add(asking...)
 	r.account = t.account(r.id, asking...)
 	r.newContext()
-	r.generation = t.tr.generation
+	r.generation, r.liveFrom = t.tr.generation, t.tr.liveFrom()
 	r.hears()
 	r.env = t.g.newEnvironment(r, last)
 	return r, nil
@@ -164,6 +166,7 @@ func (t *tenure) answer() (err error) {
 	}
 	t.clearMarks()
 	r.nearly()
+	r.enlist()
 	return r.tidy()
 }
 

@@ -31,7 +31,7 @@ var rooms = map[string][]string{
 	"channels/discord":     {"agentcore", "channels", "channels/markdown"},
 	"channels/telegram":    {"agentcore", "channels", "channels/markdown"},
 	"channels/channeltest": {"agentcore", "channels", "channels/markdown"},
-	"gateway":              {"agentcore/...", "providers", "tools", "store", "channels", "channels/reply", "channels/markdown", "gateway/budget", "gateway/memory", "gateway/schedule"},
+	"gateway":              {"agentcore/...", "providers", "tools", "store", "store/search", "channels", "channels/reply", "channels/markdown", "gateway/budget", "gateway/memory", "gateway/schedule"},
 	"gateway/schedule":     {"store", "channels"},               // times, and values of State; nothing runs there
 	"gateway/memory":       {"tools", "store"},                  // values of State and prose; nothing of runs
 	"gateway/budget":       {"agentcore", "providers", "store"}, // a model decorator that the gateway gives its accounts to

@@ -58,3 +58,29 @@ func TestAFactToldInOneConversationIsUsedInAnotherAndNobodyElseLearnsIt(t *testi
 		return w.model.Count() > before && strings.Contains(messages[len(messages)-1].Text, "I know nothing about you.")
 	})
 }
+
+// searcher calls search_history with what follows "find".
+func searcher(_ context.Context, req *modeltest.Request) modeltest.Turn {
+	if last := req.Last(); last.Role == "tool" {
+		return modeltest.Say("The tool says: " + last.Text)
+	}
+	if words, ok := strings.CutPrefix(req.LastUser(), "find "); ok {
+		return modeltest.Use("search_history", fmt.Sprintf(`{"query":%q}`, words))
+	}
+	return modeltest.Say("Noted.")
+}
+
+func TestWhatWasSaidBeforeIsFoundByWhoSaidItAlone(t *testing.T) {
+	w := newWorld(t, options{script: searcher})
+	w.say("The jam is called Marmalade No. 5, 东京塔.")
+	w.saying("Noted.")
+	w.telegram.SendText(ben, ben, "My jam is marmalade, too, says Ben.")
+	w.sayingIn(ben, "Noted.")
+	w.say("/new")
+	must(t, w.bot.stop())
+	w.start()
+	w.say("find marmalade 东京")
+	if got := w.saying("The tool says:"); !strings.Contains(got, "Marmalade No. 5") || strings.Contains(got, "Ben") {
+		t.Errorf("found %q", got)
+	}
+}

@@ -54,6 +54,7 @@ func New(cfg Config) *Tools {
 		remember(),
 		schedule(),
 		search(),
+		searchHistory(),
 		sendFile(),
 		webFetch(nil),
 		writeFile(locks),

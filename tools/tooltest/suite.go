@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"clawbot/agentcore"
@@ -111,7 +112,14 @@ func place(t testing.TB) context.Context {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = root.Close() })
-	return tools.WithScope(t.Context(), &tools.Scope{Session: "test:1", Agent: "test", Sender: "1", Role: "owner", Workspace: root, Dir: dir, Conversation: chat{}, Memory: memory{}})
+	return tools.WithScope(t.Context(), &tools.Scope{Session: "test:1", Agent: "test", Sender: "1", Role: "owner", Workspace: root, Dir: dir, Conversation: chat{}, Memory: memory{}, History: history{}})
+}
+
+// history has one message.
+type history struct{}
+
+func (history) Search(context.Context, string, int) ([]tools.Said, error) {
+	return []tools.Said{{Session: "test:2", At: time.Unix(1e9, 0), Text: "two"}}, nil
 }
 
 // memory takes everything.
