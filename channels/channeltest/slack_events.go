@@ -35,6 +35,7 @@ type slackEvents struct {
 	mu      sync.Mutex
 	url     string
 	sockets []*slackSocket
+	crowd   int                       // sockets of others
 	waiting []*slackDelivery          // no socket was open
 	open    map[string]*slackDelivery // sent and not acknowledged, by envelope
 	acked   []*slackDelivery

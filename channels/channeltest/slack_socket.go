@@ -82,7 +82,7 @@ func (s *Slack) ping(socket *slackSocket, done chan struct{}) {
 func (s *Slack) join(socket *slackSocket) bool {
 	q := &s.events
 	q.mu.Lock()
-	if len(q.sockets) >= maxSockets {
+	if len(q.sockets)+q.crowd >= maxSockets {
 		q.mu.Unlock()
 		return false
 	}
@@ -119,6 +119,13 @@ func (s *Slack) leave(socket *slackSocket) {
 	for _, envelope := range again {
 		s.retry(envelope, "connection_closed")
 	}
+}
+
+// Crowd has other programs hold n of the app's sockets.
+func (s *Slack) Crowd(n int) {
+	s.events.mu.Lock()
+	defer s.events.mu.Unlock()
+	s.events.crowd = n
 }
 
 // Disconnect asks the sockets to go, as Slack does every few hours: "warning"

@@ -110,6 +110,7 @@ type Channel struct {
 	twins      twins
 	assistants assistants
 	people     people
+	talks      talks
 	groups     groups
 	rooms      rooms
 	signs      signs

@@ -197,48 +197,6 @@ func (c *Channel) React(ctx context.Context, to channels.Target, id, emoji strin
 	return err
 }
 
-// RegisterCommands notes which words are commands: "/clawbot stop" is one, and
-// "/clawbot what is up" is a question. Slack itself learns an app's commands
-// from its manifest.
-func (c *Channel) RegisterCommands(_ context.Context, commands []channels.Command) error {
-	known := make(map[string]bool, len(commands))
-	for _, command := range commands {
-		known[strings.ToLower(strings.TrimPrefix(command.Name, "/"))] = true
-	}
-	c.commands.Store(&known)
-	return nil
-}
-
-// readSlash turns a slash command into a message: a command if its first word,
-// or the command's own name, is one.
-func (c *Channel) readSlash(payload []byte) []*arrival {
-	var s slash
-	if !c.decode(payload, &s) || s.Channel == "" || s.User == "" || !c.mine(s.Team, s.Enterprise, s.App) {
-		return nil
-	}
-	known := func(word string) bool {
-		list := c.commands.Load()
-		return list != nil && (*list)[strings.ToLower(strings.TrimPrefix(word, "/"))]
-	}
-	text := strings.TrimSpace(s.Text)
-	word, _, _ := strings.Cut(text, " ")
-	switch {
-	case known(s.Command):
-		text = strings.TrimSpace("/" + strings.TrimPrefix(s.Command, "/") + " " + text)
-	case text == "":
-		text = "/help"
-	case known(word):
-		text = "/" + strings.TrimPrefix(text, "/")
-	}
-	direct := strings.HasPrefix(s.Channel, "D")
-	to := c.target(s.Channel, "", "", direct)
-	to.User = s.User
-	return []*arrival{{lane: s.Channel, raw: text, in: &channels.Inbound{
-		Kind: channels.Message, EventID: "slack:" + c.me.Load().team + ":command:" + s.Trigger, Target: to,
-		Sender: channels.Sender{ID: s.User, Name: s.UserName}, Addressed: true, At: time.Now(),
-	}}}
-}
-
 // readInteraction reads what people did with buttons, shortcuts and forms.
 func (c *Channel) readInteraction(payload []byte) []*arrival {
 	var i interaction

@@ -212,6 +212,7 @@ func (c *Channel) accept(ctx context.Context, host channels.Host, a *arrival) er
 				c.health.clear()
 			}
 			c.twins.add(a.in.EventID, a.form)
+			c.talks.note(a.in)
 			c.entitle(a.in)
 			return nil
 		}

@@ -85,17 +85,6 @@ func TestRow35AnUpdateIsConvertedAsAPostIs(t *testing.T) {
 	}
 }
 
-func TestRow30TheTailOfALongAnswerIsShownHoweverOldItsMessageIs(t *testing.T) {
-	r := start(t)
-	to := r.thread()
-	id := r.post(to, "the beginning")
-	r.ExpireStreams() // the answer is no stream, which would have ended by itself
-	r.must(r.bot.Edit(r.ctx, to, id, channels.Outgoing{Markdown: "the beginning and the end"}))
-	if got := r.Messages(general)[0].Shown(); got != "the beginning and the end" {
-		t.Errorf("shown: %q", got)
-	}
-}
-
 func TestAttack54AModelsTextMentionsNobody(t *testing.T) {
 	r := start(t)
 	to := r.direct()

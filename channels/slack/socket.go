@@ -158,15 +158,26 @@ func (c *Channel) serve(ctx context.Context, s *socket, in *lanes, next chan<- s
 		case f.Type == "hello":
 			c.greeted(&f)
 		case f.Type == "disconnect":
-			if f.Reason != "warning" && f.Reason != "refresh_requested" {
-				c.log.Warn("slack closes a socket", "reason", f.Reason)
-			}
+			c.dismissed(f.Reason)
 			leave = time.Now().Add(lingering)
 			replaced(f.Reason)
 		case f.Envelope != "":
 			c.take(in, f.Type, f.Payload, func(err error) { c.acknowledge(s, f.Envelope, err) })
 		}
 	}
+}
+
+// dismissed notes why Slack closes a socket. The regular reasons are "warning",
+// a while before, and "refresh_requested".
+func (c *Channel) dismissed(reason string) {
+	switch reason {
+	case "warning", "refresh_requested":
+		return
+	case "link_disabled":
+		c.health.set(errors.New("slack: Socket Mode was switched off for the app; switch it on again on its page at https://api.slack.com/apps " +
+			"under Socket Mode, or set channels.slack.mode to \"http\""))
+	}
+	c.log.Warn("slack closes a socket", "reason", reason)
 }
 
 // greeted notes that a socket receives.

@@ -10,7 +10,7 @@ import "clawbot/channels"
 // conversation, and each thread in them another; with direct_threads, a message
 // at the top of them is the root of one.
 func (c *Channel) target(channel, ts, thread string, direct bool) channels.Target {
-	to := channels.Target{Chat: channel, Direct: direct, Conversation: "slack:" + c.me.Load().team + ":" + channel}
+	to := channels.Target{Chat: channel, Direct: direct}
 	if !direct {
 		to.ReplyTo = ts
 	}
@@ -21,8 +21,15 @@ func (c *Channel) target(channel, ts, thread string, direct bool) channels.Targe
 	default:
 		to.Thread = ts
 	}
-	if to.Thread != "" {
-		to.Conversation += ":" + to.Thread
-	}
+	to.Conversation = conversationOf(c.me.Load().team, channel, to.Thread)
 	return to
+}
+
+// conversationOf names a thread's conversation, or a channel's own.
+func conversationOf(team, channel, thread string) string {
+	name := "slack:" + team + ":" + channel
+	if thread != "" {
+		name += ":" + thread
+	}
+	return name
 }
