@@ -44,8 +44,10 @@ async function route() {
   const [, name, rest] = /^\/admin\/?([^/]*)\/?(.*)$/.exec(location.pathname) ?? [];
   const known = views.find(([n]) => n === (name || "sessions"));
   for (const a of $("tabs").children) {
-    if (a.dataset.view === known?.[0]) a.setAttribute("aria-current", "page");
-    else a.removeAttribute("aria-current");
+    if (a.dataset.view === known?.[0]) {
+      a.setAttribute("aria-current", "page");
+      a.scrollIntoView({ block: "nearest", inline: "nearest" });
+    } else a.removeAttribute("aria-current");
   }
   if (!known) return missing();
   let module;
@@ -114,7 +116,9 @@ function tabs(state) {
     $("tabs").replaceChildren(...has.map(([name, title]) =>
       h("a", { href: "/admin/" + name, "data-view": name }, title, name === "approvals" ? h("span", { class: "count", hidden: true }) : null)));
     const now = /^\/admin\/?([^/]*)/.exec(location.pathname)?.[1] || "sessions";
-    $("tabs").querySelector(`[data-view="${CSS.escape(now)}"]`)?.setAttribute("aria-current", "page");
+    const tab = $("tabs").querySelector(`[data-view="${CSS.escape(now)}"]`);
+    tab?.setAttribute("aria-current", "page");
+    tab?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
   const count = $("tabs").querySelector(".count");
   count.textContent = state.pending;

@@ -31,7 +31,7 @@ export default class Approvals {
       for (const p of pending) {
         const id = p.session + "/" + p.id;
         if (this.cards.has(id)) continue;
-        const el = this.card(p);
+        const el = card(p, () => this.repeat.now());
         this.cards.set(id, el);
         this.list.append(el);
       }
@@ -41,30 +41,32 @@ export default class Approvals {
     }
   }
 
-  card(p) {
-    const problem = h("div", { role: "alert" });
-    const button = (word, text, kind = "") => h("button", { type: "button", class: "button " + kind, onclick: async () => {
-      for (const b of buttons) b.disabled = true;
-      try {
-        await ask("POST", "/admin/api/approvals", { session: p.session, id: p.id, decision: word });
-        say(text + ": " + p.label);
-        this.repeat.now();
-      } catch (err) {
-        problem.replaceChildren(failed(err));
-        for (const b of buttons) b.disabled = false;
-        if (err.status === 404) this.repeat.now();
-      }
-    } }, text);
-    const buttons = [button("approve", "Approve", "primary"), button("deny", "Deny", "danger"), ...(p.always ? [button("always", "Always allow this")] : [])];
-    return h("article", { class: "notice approval" },
-      h("h2", null, p.label || p.tool), p.reason ? h("p", null, "Asks because: " + p.reason) : null, h("pre", { tabindex: "0", "aria-label": "What would happen" }, p.show),
-      h("p", { class: "quiet" }, "For " + p.sender + (p.where ? ", in " + p.where : "") + ", in ", h("a", { href: at(p.session) }, p.session), ", asked ",
-        when(h("time"), p.created), ", until " + exactTime(p.expires)),
-      p.always ? h("p", { class: "quiet" }, "“Always” allows exactly this in this conversation from now on.") : null,
-      h("div", { class: "buttons" }, buttons), problem);
-  }
-
   close() {
     this.repeat?.close();
   }
+}
+
+// card asks for one decision; done is called when it was taken, or is not
+// wanted any more.
+export function card(p, done) {
+  const problem = h("div", { role: "alert" });
+  const button = (word, text, kind = "") => h("button", { type: "button", class: "button " + kind, onclick: async () => {
+    for (const b of buttons) b.disabled = true;
+    try {
+      await ask("POST", "/admin/api/approvals", { session: p.session, id: p.id, decision: word });
+      say(text + ": " + p.label);
+      done();
+    } catch (err) {
+      problem.replaceChildren(failed(err));
+      for (const b of buttons) b.disabled = false;
+      if (err.status === 404) done();
+    }
+  } }, text);
+  const buttons = [button("approve", "Approve", "primary"), button("deny", "Deny", "danger"), ...(p.always ? [button("always", "Always allow this")] : [])];
+  return h("article", { class: "notice approval", "data-id": p.id },
+    h("h2", null, p.label || p.tool), p.reason ? h("p", null, "Asks because: " + p.reason) : null, h("pre", { tabindex: "0", "aria-label": "What would happen" }, p.show),
+    h("p", { class: "quiet" }, "For " + p.sender + (p.where ? ", in " + p.where : "") + ", in ", h("a", { href: at(p.session) }, p.session), ", asked ",
+      when(h("time"), p.created), ", until " + exactTime(p.expires)),
+    p.always ? h("p", { class: "quiet" }, "“Always” allows exactly this in this conversation from now on.") : null,
+    h("div", { class: "buttons" }, buttons), problem);
 }

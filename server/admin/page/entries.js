@@ -1,7 +1,7 @@
 // One entry of a transcript as an operator reads it, and what is not in the
 // transcript yet.
 
-import { h, when, duration, exactTime, copyButton } from "/assets/dom.js";
+import { h, when, duration } from "/assets/dom.js";
 import { render } from "/assets/markdown.js";
 import { Row } from "/assets/tools.js";
 import { count, usd } from "./table.js";
@@ -97,6 +97,13 @@ export class Open {
       h("p", { class: "status" }, h("span", { class: "spin", "aria-hidden": "true" }), this.status), this.tools, this.text);
     this.rows = new Map();
     this.written = "";
+  }
+
+  // work shows that somebody works, before anything is heard of it.
+  work() {
+    if (!this.el.hidden) return;
+    this.say("Working");
+    this.el.hidden = false;
   }
 
   live(e) {

@@ -1,11 +1,12 @@
 // The end of this replica's log, followed.
 
-import { h, exactTime, timeOfDay } from "/assets/dom.js";
+import { h, exactTime } from "/assets/dom.js";
 import { heading, nothing, filter, choice, keepInAddress, fromAddress } from "./table.js";
 import { Tail } from "./tail.js";
 
 const most = 500; // lines drawn
 const kept = 2000; // lines remembered for another filter
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 const rank = { DEBUG: 0, INFO: 1, WARN: 2, ERROR: 3 };
 
 export default class Log {
@@ -65,6 +66,6 @@ export default class Log {
 }
 
 function row(line) {
-  return h("li", { "data-level": line.level ?? "" }, h("time", { title: line.time ? exactTime(line.time) : "", datetime: line.time }, line.time ? timeOfDay(line.time) : ""),
+  return h("li", { "data-level": line.level ?? "" }, h("time", { title: line.time ? exactTime(line.time) : "", datetime: line.time }, line.time ? clock.format(new Date(line.time)) : ""),
     h("b", { class: "level" }, line.level ?? ""), h("span", { class: "log-text" }, line.msg, ...(line.fields ?? []).flatMap((f) => [" ", h("span", { class: "field" }, h("i", null, f.key + "="), f.value)])));
 }

@@ -2,13 +2,14 @@
 // the time went, and what happens now. Only a window of a long transcript is
 // ever drawn.
 
-import { h, icon, when, duration, exactTime, say } from "/assets/dom.js";
+import { h, icon, when, say } from "/assets/dom.js";
 import { ask } from "/assets/api.js";
 import { at, state } from "./sessions.js";
 import { count, usd, failed, nothing } from "./table.js";
 import { Entry, Open } from "./entries.js";
 import { timeline } from "./timeline.js";
 import { Tail } from "./tail.js";
+import { card } from "./approvals.js";
 
 const page_ = 100; // entries read at once
 const most = 300; // entries drawn at once
@@ -21,10 +22,11 @@ export class Session {
     this.top = h("div", { class: "edge" });
     this.list = h("div", { class: "entry-list", role: "feed", "aria-label": "Transcript" });
     this.open = new Open();
+    this.asks = h("div", { class: "cards" });
     this.bottom = h("div", { class: "edge" });
     this.pill = h("button", { type: "button", class: "latest-pill", hidden: true, onclick: () => this.latest() }, icon("down"), "Latest");
     this.root = root;
-    root.append(this.head, this.picture, this.top, this.list, this.open.el, this.bottom, this.pill);
+    root.append(this.head, this.picture, this.top, this.list, this.open.el, this.asks, this.bottom, this.pill);
     this.entries = []; // drawn, in order
     this.following = true;
     this.scrolled = () => {
@@ -54,6 +56,7 @@ export class Session {
       this.total();
       this.edges.observe(this.top);
       this.edges.observe(this.bottom);
+      if (this.page.state) this.stated(this.page.state);
     } catch (err) {
       if (!this.closed) this.head.replaceChildren(h("p", null, h("a", { href: "/admin/sessions" }, "All sessions")), failed(err));
     }
@@ -70,6 +73,7 @@ export class Session {
     this.facts.replaceChildren(fact("Session", h("span", { class: "mono" }, s.session)), fact("People", s.people.join(", ") || "nobody"),
       fact("State", state(s, this.page)), fact("Last active", when(h("time"), s.last_active)), fact("Entries", s.entries), fact("Waiting", s.waiting ?? 0), ...(this.sums ?? []));
     this.stopButton.disabled = !(s.owner || s.waiting);
+    if (s.owner) this.open.work();
     if (was?.owner && !s.owner) {
       this.open.clear();
       this.total();
@@ -100,6 +104,21 @@ export class Session {
         fact("Cost", usd((u.cost ?? 0) / 1e9)), fact("Models", Object.keys(t.models).filter(Boolean).join(", ") || "–")];
       this.described(this.session);
     } catch { /* the transcript is what matters; it is asked again after the next run */ }
+  }
+
+  // stated looks whether a call of this session waits for a person.
+  async stated(state) {
+    if (this.session?.owner) this.described(this.session); // the replica's name may be known by now
+    if (!state.pending && !this.asks.childElementCount) return;
+    const { pending } = await ask("GET", "/admin/api/approvals").catch(() => ({ pending: null }));
+    if (!pending || this.closed) return;
+    const mine = pending.filter((p) => p.session === this.id);
+    for (const el of [...this.asks.children]) if (!mine.some((p) => p.id === el.dataset.id)) el.remove();
+    for (const p of mine) {
+      if (this.asks.querySelector(`[data-id="${CSS.escape(p.id)}"]`)) continue;
+      this.asks.append(card(p, () => this.stated(state)));
+      if (this.following) this.end();
+    }
   }
 
   // fill draws a window of the transcript in place of another.
@@ -258,6 +277,7 @@ export class Session {
     this.edges.disconnect();
     this.list.replaceChildren();
     this.open.clear();
+    this.asks.replaceChildren();
     this.picture.replaceChildren();
     this.head.replaceChildren(h("p", { class: "crumb" }, h("a", { href: "/admin/sessions" }, "All sessions")), nothing("This session was deleted."));
   }

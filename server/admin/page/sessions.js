@@ -32,6 +32,10 @@ export default class Sessions {
     this.repeat ??= new Repeat((current) => this.read(current), 5000);
   }
 
+  stated() {
+    if (this.latest) this.draw();
+  }
+
   search(q) {
     clearTimeout(this.typing);
     this.typing = setTimeout(() => {
@@ -92,7 +96,7 @@ export default class Sessions {
 }
 
 export function state(s, page) {
-  if (s.owner) return h("span", { class: "state", "data-level": "busy" }, h("span", { class: "dot", "aria-hidden": "true" }), "working, on " + page.replica(s.owner));
+  if (s.owner) return h("span", { class: "state", "data-level": "busy" }, h("span", { class: "dot", "aria-hidden": "true" }), page.replica(s.owner) === "this one" ? "working here" : "working on " + page.replica(s.owner));
   if (s.waiting) return h("span", { class: "state", "data-level": "warn" }, h("span", { class: "dot", "aria-hidden": "true" }), "waiting");
   return h("span", { class: "quiet" }, "idle");
 }
