@@ -41,7 +41,12 @@ func HostZone() *time.Location {
 		if name == "" || err != nil || name == "Local" {
 			continue
 		}
-		if _, have := now.In(zone).Zone(); have == want {
+		_, have := now.In(zone).Zone()
+		switch {
+		case have != want:
+		case strings.HasPrefix(zone.String(), "Etc/") && want == 0:
+			return time.UTC
+		default:
 			return zone
 		}
 	}
