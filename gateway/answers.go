@@ -9,6 +9,7 @@ import (
 
 	"clawbot/agentcore"
 	"clawbot/channels"
+	"clawbot/gateway/budget"
 )
 
 func (g *Gateway) help(channel, session string) string {
@@ -56,6 +57,9 @@ func (g *Gateway) status(ctx context.Context, session string) string {
 	}
 	if err == nil {
 		fmt.Fprintf(&b, "\nHistory: %d entries", info.Tail)
+	}
+	if cost := g.cache.cost(session); cost > 0 {
+		fmt.Fprintf(&b, "\nCost so far: about %s", budget.Dollars(cost))
 	}
 	return b.String()
 }

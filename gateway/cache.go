@@ -65,3 +65,14 @@ func (c *cache) tokens(session string) int64 {
 	}
 	return 0
 }
+
+// cost is what an idle session's conversation has cost, as far as it is known,
+// in billionths of a dollar; 0 if it isn't.
+func (c *cache) cost(session string) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if el, ok := c.items[session]; ok {
+		return el.Value.(*transcript).used.Cost
+	}
+	return 0
+}

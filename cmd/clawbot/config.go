@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -61,6 +62,9 @@ func checkConfig(io streams, loader *config.Loader) error {
 		return err
 	}
 	printWarnings(io, cfg)
+	for _, problem := range unpriced(cfg, slog.New(slog.DiscardHandler)) {
+		fmt.Fprintln(io.err, "warning: "+problem)
+	}
 	if cfg.Origin.File == "" {
 		_, err = fmt.Fprintln(io.out, "there is no configuration file; the defaults and the environment hold, and they are well (clawbot config init writes a file)")
 		return err

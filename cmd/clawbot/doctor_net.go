@@ -24,6 +24,9 @@ func (d *doctor) modelChecks() []check {
 	for _, ref := range append([]string{d.cfg.Agent.Model}, d.cfg.Agent.Fallbacks...) {
 		list = append(list, check{"model", func(ctx context.Context) []finding { return d.model(ctx, ref) }})
 	}
+	for _, problem := range unpriced(d.cfg, d.log) {
+		list = append(list, check{"budget", func(context.Context) []finding { return []finding{fail("", "%s", problem)} }})
+	}
 	return list
 }
 
