@@ -13,6 +13,7 @@ import (
 	"clawbot/agentcore"
 	"clawbot/config"
 	"clawbot/gateway"
+	"clawbot/gateway/budget"
 	"clawbot/store"
 )
 
@@ -48,7 +49,7 @@ func newSessionsShow(io streams, loader func() *config.Loader) *cobra.Command {
 					}
 					v.entry(h)
 				}
-				v.printf("\n%d model calls, input %d, cached %d, output %d tokens\n", v.turns, v.usage.Input+v.usage.CacheWrite, v.usage.CacheRead, v.usage.Output)
+				v.printf("\n%d model calls, input %d, cached %d, output %d tokens%s\n", v.turns, v.usage.Input+v.usage.CacheWrite, v.usage.CacheRead, v.usage.Output, costs(v.usage, ", "))
 				return v.err
 			})
 		},
@@ -147,9 +148,18 @@ func (v *view) facts(h gateway.History) string {
 	}
 	if h.Kind == store.KindAssistant {
 		u := h.Message.Usage
-		out += fmt.Sprintf("  stop=%s in=%d cached=%d out=%d", h.Message.Stop, u.Input+u.CacheWrite, u.CacheRead, u.Output)
+		out += fmt.Sprintf("  stop=%s in=%d cached=%d out=%d%s", h.Message.Stop, u.Input+u.CacheWrite, u.CacheRead, u.Output, costs(u, "  "))
 	}
 	return out
+}
+
+// costs is what a usage cost, after a separator; nothing where that was not
+// counted.
+func costs(u agentcore.Usage, separator string) string {
+	if u.Cost == 0 {
+		return ""
+	}
+	return separator + budget.Dollars(u.Cost)
 }
 
 // text prints an indented text, whole unless it may be cut.
