@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -133,21 +132,11 @@ func (p *filePatch) plan(root *os.Root, dir string) (change, error) {
 	}
 	text := ""
 	if c.from != "" {
-		f, info, err := openRegular(root, c.from)
-		if err != nil {
+		var info fs.FileInfo
+		if text, info, err = readText(root, c.from); err != nil {
 			return c, err
 		}
-		data, err := io.ReadAll(io.LimitReader(f, maxEditable+1))
-		_ = f.Close() // nothing was written
-		switch {
-		case err != nil:
-			return c, explain(c.from, err)
-		case len(data) > maxEditable:
-			return c, fmt.Errorf("%s has %d bytes: only files up to %d can be patched", c.from, info.Size(), maxEditable)
-		case isBinary(data[:min(len(data), sniffBytes)]):
-			return c, fmt.Errorf("%s is a binary file: it can't be patched", c.from)
-		}
-		text, c.mode = string(data), info.Mode().Perm()
+		c.mode = info.Mode().Perm()
 	}
 	if c.to != "" && c.to != c.from {
 		if _, err := root.Lstat(c.to); !errors.Is(err, fs.ErrNotExist) {

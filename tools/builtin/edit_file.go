@@ -4,8 +4,6 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"io"
-	"path"
 	"strings"
 
 	"clawbot/agentcore"
@@ -14,9 +12,6 @@ import (
 
 //go:embed edit_file.md
 var editFileProse string
-
-// maxEditable bounds the files that are edited in memory.
-const maxEditable = 10 << 20
 
 func editFile(locks *pathLocks) tools.Tool {
 	return tools.Tool{
@@ -60,34 +55,16 @@ func runEditFile(ctx context.Context, locks *pathLocks, call agentcore.Call) (ag
 	if err != nil {
 		return agentcore.Result{}, err
 	}
-	root, dir, err := workspace(ctx)
-	if err != nil {
-		return agentcore.Result{}, err
-	}
-	name, err := clean(args.Path, dir)
-	if err != nil {
-		return agentcore.Result{}, err
-	}
-	unlock, err := locks.lock(ctx, path.Join(dir, name))
+	root, name, unlock, err := locked(ctx, locks, args.Path)
 	if err != nil {
 		return agentcore.Result{}, err
 	}
 	defer unlock()
-	f, info, err := openRegular(root, name)
+	text, _, err := readText(root, name)
 	if err != nil {
 		return agentcore.Result{}, err
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxEditable+1))
-	_ = f.Close() // nothing was written
-	switch {
-	case err != nil:
-		return agentcore.Result{}, explain(name, err)
-	case len(data) > maxEditable:
-		return agentcore.Result{}, fmt.Errorf("%s has %d bytes: only files up to %d can be edited", name, info.Size(), maxEditable)
-	case isBinary(data[:min(len(data), sniffBytes)]):
-		return agentcore.Result{}, fmt.Errorf("%s is a binary file: it can't be edited as text", name)
-	}
-	edited, report, err := applyEdits(string(data), args.Edits)
+	edited, report, err := applyEdits(text, args.Edits)
 	if err != nil {
 		return agentcore.Result{}, fmt.Errorf("%s was not changed: %w", name, err)
 	}
@@ -97,16 +74,11 @@ func runEditFile(ctx context.Context, locks *pathLocks, call agentcore.Call) (ag
 	return agentcore.TextResult(fmt.Sprintf("Edited %s: %s.", name, report)), nil
 }
 
-// applyEdits makes the edits one after the other. In a file with CRLF line
-// endings the texts of an edit may have either, and what is put in gets CRLF.
+// applyEdits makes the edits one after the other.
 func applyEdits(text string, edits []edit) (edited, report string, err error) {
-	crlf := strings.Contains(text, "\r\n")
 	var places []string
 	for i, e := range edits {
-		old, replacement := e.Old, e.New
-		if crlf {
-			old, replacement = toCRLF(old), toCRLF(replacement)
-		}
+		old, replacement := withEndings(text, e)
 		if old == replacement {
 			return "", "", fmt.Errorf("edit %d: old and new are the same", i+1)
 		}
@@ -123,9 +95,29 @@ func applyEdits(text string, edits []edit) (edited, report string, err error) {
 	return text, strings.Join(places, ", "), nil
 }
 
-func toCRLF(s string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\n", "\r\n")
+// withEndings gives the texts of an edit the line endings of the file, in which
+// they may have either kind. In a file with both, what is put in gets the kind of
+// what it replaces, and that of most lines where it replaces none.
+func withEndings(text string, e edit) (old, replacement string) {
+	crlf := strings.Count(text, "\r\n")
+	switch lf := strings.Count(text, "\n") - crlf; {
+	case crlf == 0:
+		return toLF(e.Old), toLF(e.New)
+	case lf == 0:
+		return toCRLF(e.Old), toCRLF(e.New)
+	case strings.Contains(text, e.Old) && strings.Contains(e.Old, "\n"):
+		return e.Old, e.New
+	case strings.Contains(e.Old, "\n") && strings.Contains(text, toCRLF(e.Old)):
+		return toCRLF(e.Old), toCRLF(e.New)
+	case crlf > lf:
+		return toLF(e.Old), toCRLF(e.New)
+	}
+	return toLF(e.Old), toLF(e.New)
 }
+
+func toLF(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
+
+func toCRLF(s string) string { return strings.ReplaceAll(toLF(s), "\n", "\r\n") }
 
 func place(text, old string, count int) string {
 	line := 1 + strings.Count(text[:strings.Index(text, old)], "\n")

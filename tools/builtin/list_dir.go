@@ -37,11 +37,7 @@ func runListDir(ctx context.Context, call agentcore.Call, _ func(agentcore.Updat
 	if err != nil {
 		return agentcore.Result{}, err
 	}
-	root, dir, err := workspace(ctx)
-	if err != nil {
-		return agentcore.Result{}, err
-	}
-	name, err := clean(args.Path, dir)
+	root, name, err := located(ctx, args.Path)
 	if err != nil {
 		return agentcore.Result{}, err
 	}
@@ -79,11 +75,7 @@ func formatEntries(entries []fs.DirEntry) string {
 			fmt.Fprintf(&out, "... and %d more\n", len(entries)-maxEntries)
 			break
 		}
-		// Quoting keeps a name with a line break from reading as two.
-		name := entry.Name()
-		if quoted := fmt.Sprintf("%q", name); quoted != `"`+name+`"` && strings.ContainsFunc(name, isControl) {
-			name = quoted
-		}
+		name := shownName(entry.Name())
 		switch {
 		case entry.IsDir():
 			fmt.Fprintf(&out, "%s/\n", name)
@@ -99,5 +91,3 @@ func formatEntries(entries []fs.DirEntry) string {
 	}
 	return out.String()
 }
-
-func isControl(r rune) bool { return r < ' ' || r == 0x7f || r == '\uFFFD' }

@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"path"
 	"strings"
 	"unicode/utf8"
 
@@ -58,15 +57,7 @@ func runReadFile(ctx context.Context, locks *pathLocks, call agentcore.Call) (ag
 	if err != nil {
 		return agentcore.Result{}, err
 	}
-	root, dir, err := workspace(ctx)
-	if err != nil {
-		return agentcore.Result{}, err
-	}
-	name, err := clean(args.Path, dir)
-	if err != nil {
-		return agentcore.Result{}, err
-	}
-	unlock, err := locks.lock(ctx, path.Join(dir, name))
+	root, name, unlock, err := locked(ctx, locks, args.Path)
 	if err != nil {
 		return agentcore.Result{}, err
 	}
@@ -90,7 +81,7 @@ func runReadFile(ctx context.Context, locks *pathLocks, call agentcore.Call) (ag
 		return agentcore.Result{}, fmt.Errorf("%s is a binary file of %d bytes (%s): it can't be shown as text",
 			name, info.Size(), http.DetectContentType(head))
 	}
-	return readLines(f, head, name, args, info.Size())
+	return readLines(ctx, f, head, name, args, info.Size())
 }
 
 func isImage(mimeType string) bool {
@@ -136,7 +127,7 @@ func readImage(f *os.File, head []byte, name, mimeType string, size int64) (agen
 
 // readLines returns the lines asked for. It reads the file once, in a buffer of
 // fixed size, so a file of any length costs no more memory than what is shown.
-func readLines(f *os.File, head []byte, name string, args readArgs, size int64) (agentcore.Result, error) {
+func readLines(ctx context.Context, f *os.File, head []byte, name string, args readArgs, size int64) (agentcore.Result, error) {
 	first := max(args.Offset, 1)
 	limit := args.Limit
 	if limit == 0 || limit > maxLines {
@@ -147,6 +138,9 @@ func readLines(f *os.File, head []byte, name string, args readArgs, size int64) 
 	out.Grow(int(min(size, maxReadBytes)))
 	line, shown, more, cut := 1, 0, false, false
 	for {
+		if ctx.Err() != nil {
+			return agentcore.Result{}, context.Cause(ctx)
+		}
 		part, err := r.ReadSlice('\n')
 		ended := err == nil
 		if errors.Is(err, bufio.ErrBufferFull) {
@@ -181,7 +175,7 @@ func readLines(f *os.File, head []byte, name string, args readArgs, size int64) 
 }
 
 func linesResult(text, name string, first, last int, more, cut bool) agentcore.Result {
-	text = strings.ToValidUTF8(text, "\uFFFD")
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 	switch {
 	case text == "" && first == 1:
 		return agentcore.TextResult("(empty file)")

@@ -79,11 +79,7 @@ func runSearch(ctx context.Context, call agentcore.Call, _ func(agentcore.Update
 	if err != nil {
 		return agentcore.Result{}, err
 	}
-	root, dir, err := workspace(ctx)
-	if err != nil {
-		return agentcore.Result{}, err
-	}
-	name, err := clean(args.Path, dir)
+	root, name, err := located(ctx, args.Path)
 	if err != nil {
 		return agentcore.Result{}, err
 	}
@@ -95,7 +91,7 @@ func runSearch(ctx context.Context, call agentcore.Call, _ func(agentcore.Update
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return f.visit(name, file, entry, err)
+		return f.visit(ctx, name, file, entry, err)
 	})
 	switch {
 	case errors.Is(err, errEnough):
@@ -134,7 +130,7 @@ func newFinder(root *os.Root, args searchArgs) (*finder, error) {
 	return f, nil
 }
 
-func (f *finder) visit(start, file string, entry fs.DirEntry, err error) error {
+func (f *finder) visit(ctx context.Context, start, file string, entry fs.DirEntry, err error) error {
 	if err != nil {
 		if file == start {
 			return err
@@ -145,9 +141,7 @@ func (f *finder) visit(start, file string, entry fs.DirEntry, err error) error {
 		if entry.Name() == ".git" || file != start && f.ignored.match(file, true) {
 			return fs.SkipDir
 		}
-		if rules, err := f.root.ReadFile(path.Join(file, ".gitignore")); err == nil {
-			f.ignored.add(file, rules)
-		}
+		f.ignored.add(file, f.rules(path.Join(file, ".gitignore")))
 		return nil
 	}
 	if !entry.Type().IsRegular() || f.ignored.match(file, false) || f.glob != nil && !f.glob.MatchString(file) {
@@ -157,9 +151,26 @@ func (f *finder) visit(start, file string, entry fs.DirEntry, err error) error {
 		return errEnough
 	}
 	if f.line == nil {
-		return f.report(file + "\n")
+		return f.report(shownName(file) + "\n")
 	}
-	return f.searchFile(file)
+	return f.searchFile(ctx, file)
+}
+
+// maxRules bounds a .gitignore, in bytes.
+const maxRules = 256 << 10
+
+// rules reads a .gitignore, which may be anything.
+func (f *finder) rules(name string) []byte {
+	file, _, err := openRegular(f.root, name)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	rules, err := io.ReadAll(io.LimitReader(file, maxRules))
+	if err != nil {
+		return nil
+	}
+	return rules
 }
 
 func (f *finder) report(text string) error {
@@ -170,9 +181,9 @@ func (f *finder) report(text string) error {
 	return nil
 }
 
-// searchFile reads the file once. Lines longer than the buffer are matched by
-// their pieces.
-func (f *finder) searchFile(name string) error {
+// searchFile reads the file once, up to where it turns out to be no text. Lines
+// longer than the buffer are matched by their pieces.
+func (f *finder) searchFile(ctx context.Context, name string) error {
 	file, _, err := openRegular(f.root, name)
 	if err != nil {
 		return nil // gone, or not to be read
@@ -184,10 +195,13 @@ func (f *finder) searchFile(name string) error {
 	}
 	var before [][]byte // the last lines, for context
 	after := 0
-	for number := 1; ; number++ {
+	for number := 1; ; {
 		line, err := r.ReadSlice('\n')
-		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) || bytes.IndexByte(line, 0) >= 0 {
 			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 		if len(line) > 0 {
 			switch {
@@ -210,8 +224,11 @@ func (f *finder) searchFile(name string) error {
 				before = append(before, bytes.Clone(line[:min(len(line), maxMatchBytes)]))
 			}
 		}
-		if errors.Is(err, io.EOF) {
+		switch {
+		case errors.Is(err, io.EOF):
 			return nil
+		case err == nil:
+			number++
 		}
 	}
 }
@@ -221,5 +238,5 @@ func lineText(name string, number int, mark rune, line []byte) string {
 	if len(text) > maxMatchBytes {
 		text = text[:maxMatchBytes] + "…"
 	}
-	return fmt.Sprintf("%s%c%d%c %s\n", name, mark, number, mark, strings.ToValidUTF8(text, "\uFFFD"))
+	return fmt.Sprintf("%s%c%d%c %s\n", shownName(name), mark, number, mark, strings.ToValidUTF8(text, "\uFFFD"))
 }

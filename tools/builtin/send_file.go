@@ -47,11 +47,7 @@ func runSendFile(ctx context.Context, call agentcore.Call, _ func(agentcore.Upda
 	if chat == nil {
 		return agentcore.Result{}, errors.New("there is nobody to send a file to")
 	}
-	root, dir, err := workspace(ctx)
-	if err != nil {
-		return agentcore.Result{}, err
-	}
-	name, err := clean(args.Path, dir)
+	root, name, err := located(ctx, args.Path)
 	if err != nil {
 		return agentcore.Result{}, err
 	}

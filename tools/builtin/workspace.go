@@ -1,13 +1,16 @@
 package builtin
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"unicode/utf8"
@@ -46,6 +49,58 @@ func clean(name, dir string) (string, error) {
 	}
 	return name, nil
 }
+
+// located is the file or directory that a call names, relative to the workspace.
+func located(ctx context.Context, path string) (root *os.Root, name string, err error) {
+	root, dir, err := workspace(ctx)
+	if err == nil {
+		name, err = clean(path, dir)
+	}
+	return root, name, err
+}
+
+// locked is the file that a call names, once no other call works on it. The
+// caller unlocks.
+func locked(ctx context.Context, locks *pathLocks, file string) (root *os.Root, name string, unlock func(), err error) {
+	if root, name, err = located(ctx, file); err != nil {
+		return nil, "", nil, err
+	}
+	unlock, err = locks.lock(ctx, path.Join(tools.ScopeOf(ctx).Dir, name))
+	return root, name, unlock, err
+}
+
+// maxEditable bounds the files that are changed in memory.
+const maxEditable = 10 << 20
+
+// readText reads a text file that is to be changed.
+func readText(root *os.Root, name string) (string, fs.FileInfo, error) {
+	f, info, err := openRegular(root, name)
+	if err != nil {
+		return "", nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, min(info.Size(), maxEditable)+1))
+	switch {
+	case err != nil:
+		return "", nil, explain(name, err)
+	case info.Size() > maxEditable || len(data) > maxEditable:
+		return "", nil, fmt.Errorf("%s has %d bytes: only files up to %d can be changed", name, info.Size(), maxEditable)
+	case isBinary(data[:min(len(data), sniffBytes)]) || bytes.IndexByte(data, 0) >= 0:
+		return "", nil, fmt.Errorf("%s is a binary file: it can't be changed as text", name)
+	}
+	return string(data), info, nil
+}
+
+// shownName is a file's name as the model reads it: one with characters that
+// could read as something else is quoted, in the form of a JSON string.
+func shownName(name string) string {
+	if !strings.ContainsFunc(name, isControl) && utf8.ValidString(name) {
+		return name
+	}
+	return strconv.Quote(name)
+}
+
+func isControl(r rune) bool { return r < ' ' || r == 0x7f || r == '\uFFFD' }
 
 func outside(name string) error {
 	return fmt.Errorf("%s is outside of the workspace: use a path inside it, relative to its root", name)

@@ -41,15 +41,7 @@ func runWriteFile(ctx context.Context, locks *pathLocks, call agentcore.Call) (a
 	if err != nil {
 		return agentcore.Result{}, err
 	}
-	root, dir, err := workspace(ctx)
-	if err != nil {
-		return agentcore.Result{}, err
-	}
-	name, err := clean(args.Path, dir)
-	if err != nil {
-		return agentcore.Result{}, err
-	}
-	unlock, err := locks.lock(ctx, path.Join(dir, name))
+	root, name, unlock, err := locked(ctx, locks, args.Path)
 	if err != nil {
 		return agentcore.Result{}, err
 	}
@@ -89,7 +81,8 @@ func replaceFile(root *os.Root, name string, data []byte) (created bool, err err
 		}
 		mode = info.Mode().Perm()
 	}
-	temporary := path.Join(path.Dir(target), "."+path.Base(target)+"."+rand.Text()[:8]+".tmp")
+	// Not of the target's name, which may be as long as a name can be.
+	temporary := path.Join(path.Dir(target), "."+rand.Text()[:16]+".tmp")
 	if err := root.WriteFile(temporary, data, mode); err != nil {
 		_ = root.Remove(temporary) // the error that matters is the write's
 		return false, err

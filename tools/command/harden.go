@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // harden gives a program the arguments that keep it from running what the files
@@ -72,6 +74,9 @@ var gitHarmless = words(`core.repositoryformatversion core.filemode core.bare co
 	remote.url remote.fetch branch.remote branch.merge branch.rebase user.name user.email init.defaultbranch
 	color.ui color.diff color.status pull.rebase push.default diff.renames diff.algorithm log.date status.short status.branch`)
 
+// maxSettings bounds a repository's configuration, in bytes.
+const maxSettings = 256 << 10
+
 // repository looks at the configuration that git would read here and says why
 // it could make git run something.
 func (b *builder) repository() string {
@@ -89,7 +94,7 @@ func (b *builder) repository() string {
 		if _, err := b.root.Lstat(path.Join(dir, ".git", "commondir")); err == nil {
 			return "the repository's configuration lies elsewhere"
 		}
-		f, err := b.root.Open(path.Join(dir, ".git", "config"))
+		f, err := b.root.OpenFile(path.Join(dir, ".git", "config"), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 		if errors.Is(err, fs.ErrNotExist) {
 			return ""
 		}
@@ -97,7 +102,10 @@ func (b *builder) repository() string {
 			return "the repository's configuration can't be read"
 		}
 		defer f.Close()
-		return unusualSetting(io.LimitReader(f, 256<<10))
+		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > maxSettings {
+			return "the repository's configuration is no small file"
+		}
+		return unusualSetting(io.LimitReader(f, maxSettings))
 	}
 }
 
