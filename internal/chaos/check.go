@@ -118,13 +118,17 @@ func (w *world) check(ctx context.Context) (violations []string) {
 	return append(violations, w.failed...)
 }
 
-// delivered compares the chat with the finals of its transcript (invariant 7).
+// delivered compares the chat with the finals of its transcript (invariant 7):
+// each is there, and again only if its replica was hindered meanwhile.
 func (w *world) delivered(c *chat, t *transcript) (violations []string) {
-	messages := w.telegram.Messages(c.id)
-	count := map[string]int{}
-	for _, m := range messages {
+	count, shownBy := map[string]int{}, map[string]int{}
+	for _, m := range w.telegram.Messages(c.id) {
 		for _, match := range final.FindAllStringSubmatch(m.Text, -1) {
-			count[match[1]]++
+			f := match[1]
+			if count[f]++; count[f] > 1 && !w.schedule.timeless && !w.wire.explains(c.id, shownBy[f], m.ID) {
+				violations = append(violations, fmt.Sprintf("%s: the final%s was delivered again although nothing had happened to who delivered it", c.session, f))
+			}
+			shownBy[f] = m.ID
 		}
 	}
 	for _, f := range t.finals {
@@ -172,7 +176,7 @@ func (w *world) secrets() (violations []string) {
 
 // summary is what the run was like.
 func (w *world) summary() string {
-	return fmt.Sprintf("%s doubled-finals=%d faults: %s", &w.waits, w.doubled, &w.faults)
+	return fmt.Sprintf("%s doubled-finals=%d stalls=%d faults: %s", &w.waits, w.doubled, w.stalls.Load(), &w.faults)
 }
 
 // payload is what the gateway keeps in an entry, as far as it matters here.

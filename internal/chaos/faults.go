@@ -15,6 +15,7 @@ import (
 var (
 	kill = fault{"kill", func(w *world) {
 		w.toOne(func(r *replica) {
+			defer w.hindering(r)()
 			r.kill()
 			w.pause(50, 300)
 			w.start(r)
@@ -28,27 +29,40 @@ var (
 	}}
 	freeze = fault{"freeze", func(w *world) {
 		w.toOne(func(r *replica) {
+			defer w.hindering(r)()
 			r.signal(syscall.SIGSTOP)
 			w.outlast()
 			r.signal(syscall.SIGCONT)
 		})
 	}}
 	cut = fault{"cut", func(w *world) {
-		w.toOne(func(r *replica) { r.proxy.Cut() })
+		w.toOne(func(r *replica) {
+			defer w.hindering(r)()
+			r.proxy.Cut()
+		})
 	}}
 	silence = fault{"silence", func(w *world) {
 		w.toOne(func(r *replica) {
+			defer w.hindering(r)()
 			r.proxy.Silence()
 			w.outlast()
 			r.proxy.Speak()
 		})
 	}}
 	drop = fault{"drop", func(w *world) {
-		w.toOne(func(r *replica) { r.proxy.DropReplies(1 + rand.IntN(3)) })
+		w.toOne(func(r *replica) {
+			defer w.hindering(r)()
+			r.proxy.DropReplies(1 + rand.IntN(3))
+			for began := time.Now(); r.proxy.Dropping() > 0 && time.Since(began) < w.schedule.ttl; {
+				w.pause(5, 10)
+			}
+			r.proxy.DropReplies(0)
+		})
 	}}
 	killRedis = fault{"kill redis", func(w *world) {
 		w.redisMu.Lock()
 		defer w.redisMu.Unlock()
+		defer w.hindering(nil)()
 		w.redis.Kill()
 		w.pause(50, 500)
 		if err := w.redis.Restart(); err != nil {
@@ -122,6 +136,16 @@ func (w *world) toOne(do func(r *replica)) {
 			return
 		}
 	}
+}
+
+// hindering notes that r, or with nil all of them, is hindered from now on until
+// the returned function is called; what came of it takes a lease's time to show.
+func (w *world) hindering(r *replica) (done func()) {
+	from, number := time.Now(), -1
+	if r != nil {
+		number = r.number
+	}
+	return func() { w.wire.hinder(number, from, w.schedule.ttl) }
 }
 
 // outlast waits for about a lease's time: mostly longer.

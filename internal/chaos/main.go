@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -34,6 +35,7 @@ type options struct {
 	only     string
 	keep     bool
 	controls bool
+	mutants  string
 }
 
 func run(ctx context.Context) int {
@@ -43,7 +45,8 @@ func run(ctx context.Context) int {
 	flag.IntVar(&o.replicas, "replicas", 4, "processes that share the Redis")
 	flag.IntVar(&o.sessions, "sessions", 40, "chats that talk at once")
 	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "of the faults and the load")
-	flag.BoolVar(&o.controls, "controls", false, "run the mutants' schedules with a sound build, too")
+	flag.BoolVar(&o.controls, "controls", true, "run each mutant's schedule with a sound build, too, which must pass it")
+	flag.StringVar(&o.mutants, "mutants", "", "try these mutants only, parted by commas")
 	flag.StringVar(&o.only, "only", "", "run this one: design, or a mutant's name")
 	flag.BoolVar(&o.keep, "keep", false, "keep logs and data")
 	flag.Parse()
@@ -77,7 +80,7 @@ func tryMutants(ctx context.Context, o options) (caught, all, violations int, er
 		fmt.Println("the checker is not checked: that needs a program built with -tags chaos")
 	}
 	for _, m := range mutants() {
-		if o.only != "" && o.only != m.mutant {
+		if o.only != "" && o.only != m.mutant || o.mutants != "" && !slices.Contains(strings.Split(o.mutants, ","), m.mutant) {
 			continue
 		}
 		if o.controls {

@@ -14,8 +14,8 @@ type schedule struct {
 	// deaf loses all hints between replicas, so that the sweep alone finds what
 	// is due.
 	deaf bool
-	// timeless has replicas hold on to leases that are over: the store alone
-	// keeps them apart.
+	// timeless has replicas hold on to leases that are over, and deliver what
+	// they have not been told to leave: the store alone keeps them apart.
 	timeless bool
 	// pace is the model's time for ten characters; 0 is 15 ms.
 	pace time.Duration

@@ -40,6 +40,9 @@ type world struct {
 	random   *rand.Rand // of the one goroutine that chooses faults
 
 	faults  faultLog
+	wire    wire
+	stalls  atomic.Int64 // of the machine
+	feeling chan struct{}
 	sent    atomic.Int64
 	waits   waits
 	doubled int // finals delivered more than once
@@ -59,6 +62,8 @@ func newWorld(ctx context.Context, o options, s schedule) (*world, error) {
 	w := &world{
 		dir: dir, kept: o.keep, mutant: s.mutant, schedule: s, touched: map[string]int{},
 		faults:   faultLog{counts: map[string]int{}},
+		wire:     wire{writes: map[string][]write{}, hindered: map[int][]span{}},
+		feeling:  make(chan struct{}),
 		telegram: channeltest.NewTelegram(channeltest.TelegramConfig{Lean: true}),
 		model:    modeltest.NewServer(modeltest.Config{Script: s.answer, Lean: true}),
 	}
@@ -69,11 +74,13 @@ func newWorld(ctx context.Context, o options, s schedule) (*world, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/world", w.touch)
 	mux.HandleFunc("/webhook/telegram", w.ingress.take)
+	mux.HandleFunc("/platform/", w.written)
 	w.http = httptest.NewServer(mux)
 	w.settings = settings{
-		Prefix: prefix, Telegram: w.telegram.URL(), Token: w.telegram.Token(), Webhook: w.http.URL + "/webhook/telegram",
+		Prefix: prefix, Token: w.telegram.Token(), Webhook: w.http.URL + "/webhook/telegram",
 		Model: w.model.URL(), Key: canary, World: w.http.URL + "/world", TTL: s.ttl, Deaf: s.deaf, Timeless: s.timeless,
 	}
+	go w.feel(w.feeling)
 	for i := range o.replicas {
 		r := &replica{number: i}
 		if r.proxy, err = redistest.NewProxy(w.redis.Addr); err != nil {
@@ -92,6 +99,7 @@ func newWorld(ctx context.Context, o options, s schedule) (*world, error) {
 }
 
 func (w *world) close() {
+	close(w.feeling)
 	w.ingress.close()
 	for _, r := range w.replicas {
 		r.kill()
@@ -118,6 +126,7 @@ func (w *world) fail(what string) {
 func (w *world) start(r *replica) {
 	cfg := w.settings
 	cfg.Redis = r.proxy.URL()
+	cfg.Telegram = fmt.Sprintf("%s/platform/%d", w.http.URL, r.number)
 	encoded, err := json.Marshal(cfg)
 	if err == nil {
 		env := append(os.Environ(), settingsVariable+"="+string(encoded), mutantVariable+"="+w.mutant)
