@@ -166,6 +166,8 @@ type Sender struct {
 	// Roles on the platform: "admin", "moderator", "member", role ids.
 	Roles []string `json:"roles,omitempty"`
 	Bot   bool     `json:"bot,omitempty"`
+	// Since is when the account was made; zero where the platform does not tell.
+	Since time.Time `json:"since,omitzero"`
 }
 
 // Attachment refers to a file that the holder of the session fetches through

@@ -28,6 +28,15 @@ func (c *checker) checkAccess() {
 	for i, owner := range a.Owners {
 		c.checkPerson([]string{"access", "owners", fmt.Sprint(i)}, owner)
 	}
+	for room, r := range a.Rooms {
+		path := []string{"access", "rooms", room}
+		c.checkPerson(path, room)
+		channel, _, _ := strings.Cut(room, ":")
+		kind, _, _ := strings.Cut(channel, ".")
+		for i, id := range r.AllowFrom {
+			c.checkID(append(slices.Clone(path), "allow_from", fmt.Sprint(i)), kind, id, id)
+		}
+	}
 	for i, approver := range a.Approvers {
 		c.checkPerson([]string{"access", "approvers", fmt.Sprint(i)}, approver)
 	}

@@ -23,6 +23,15 @@ type ChannelAccess struct {
 	GroupPolicy string   `toml:"group_policy" enum:"mention|allowlist|open|off"`
 	ReplyIn     string   `toml:"reply_in" enum:"thread|channel"`
 	AllowFrom   []string `toml:"allow_from" rule:"ids"`
+	// ReplyInRooms is ReplyIn of single rooms, by id, from [access.rooms].
+	ReplyInRooms map[string]string `toml:"-"`
+}
+
+// RoomAccess is what one room has differently; an empty value is the channel's.
+type RoomAccess struct {
+	GroupPolicy string   `toml:"group_policy" enum:"mention|allowlist|open|off"`
+	ReplyIn     string   `toml:"reply_in" enum:"thread|channel"`
+	AllowFrom   []string `toml:"allow_from"`
 }
 
 // Telegram is the Telegram channel: one bot, or several by name. An account

@@ -186,11 +186,20 @@ type Access struct {
 	DMPolicy    string `toml:"dm_policy" enum:"pairing|allowlist|members|open"`
 	GroupPolicy string `toml:"group_policy" enum:"mention|allowlist|open|off"`
 	ReplyIn     string `toml:"reply_in" enum:"thread|channel"`
-	// Acknowledge is a reaction on messages in rooms while they are worked on.
+	// Acknowledge is a reaction on messages in rooms while they are worked on,
+	// Failed one on those whose run failed.
 	Acknowledge string   `toml:"acknowledge"`
+	Failed      string   `toml:"failed"`
 	Owners      []string `toml:"owners"`
 	Approvers   []string `toml:"approvers"`
-	Rate        Rate     `toml:"rate"`
+	// Bots says which other bots are answered.
+	Bots string `toml:"bots" enum:"off|mention|open"`
+	// Progress and Partial say where running tools and unfinished text show.
+	Progress string `toml:"progress" enum:"all|direct|rooms|off"`
+	Partial  string `toml:"partial" enum:"all|direct|rooms|off"`
+	Rate     Rate   `toml:"rate"`
+	// Rooms are what single rooms have differently, by "channel:id".
+	Rooms map[string]RoomAccess `toml:"rooms"`
 }
 
 // Rate bounds how much one user, room or guild may ask for.
@@ -198,6 +207,8 @@ type Rate struct {
 	User  RateLimit `toml:"user"`
 	Room  RateLimit `toml:"room"`
 	Guild RateLimit `toml:"guild"`
+	// MinAccountAge refuses younger accounts, where the platform tells their age.
+	MinAccountAge time.Duration `toml:"min_account_age" min:"0s"`
 }
 
 // RateLimit counts messages in a minute and runs at once; 0 is no limit.

@@ -29,7 +29,7 @@ func Default() *Config {
 		Skills:    Skills{Dirs: []string{"skills"}},
 		Store:     Store{Driver: "sqlite", Path: "clawbot.db", URL: "redis://127.0.0.1:6379/0", Prefix: "clawbot", LeaseTTL: 15 * time.Second},
 		Server:    Server{Listen: "127.0.0.1:8080", MaxRuns: 256, Drain: 20 * time.Second},
-		Access:    Access{DMPolicy: "pairing", GroupPolicy: "mention", ReplyIn: "thread", Acknowledge: "👀"},
+		Access:    Access{DMPolicy: "pairing", GroupPolicy: "mention", ReplyIn: "thread", Acknowledge: "👀", Failed: "⚠️", Bots: "off", Progress: "all", Partial: "all"},
 		Channels:  Channels{Web: Web{Enabled: true}},
 		Budget:    Budget{WarnAt: 0.8},
 		Log:       Log{Level: "info", Format: "text"},

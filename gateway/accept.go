@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -79,11 +80,17 @@ func (h *host) acceptMessage(ctx context.Context, in *channels.Inbound, role str
 		return nil
 	}
 	if strings.TrimSpace(in.Text) == "" && len(in.Attachments) == 0 {
+		if in.Addressed && !in.Sender.Bot {
+			h.once(ctx, in, "Yes? Write what you want of me in the same message. `/help` says what I can do.")
+		}
 		return nil
 	}
 	if len(in.Text) > maxText {
 		h.refuse(ctx, in, fmt.Sprintf("That message is too long for me: %d bytes, and I take %d. Send it in parts, or as a file.", len(in.Text), maxText))
 		return nil
+	}
+	if looping, err := h.loops(ctx, in); looping || err != nil {
+		return err
 	}
 	counted, limited, err := h.limited(ctx, in, role)
 	if err != nil || limited {
@@ -124,7 +131,11 @@ func (h *host) acceptChange(ctx context.Context, in *channels.Inbound, role stri
 	if in.Kind == channels.Delete {
 		op = store.Remove
 	}
-	if len(in.Text) > maxText || op == store.Replace && strings.TrimSpace(in.Text) == "" && len(in.Attachments) == 0 {
+	if len(in.Text) > maxText {
+		h.once(ctx, in, fmt.Sprintf("Your change makes the message too long for me: %d bytes, and I take %d. I go by what it said before.", len(in.Text), maxText))
+		return nil
+	}
+	if op == store.Replace && strings.TrimSpace(in.Text) == "" && len(in.Attachments) == 0 {
 		return nil
 	}
 	r := h.record(in, role)
@@ -180,7 +191,7 @@ func (h *host) acceptSignal(ctx context.Context, in *channels.Inbound, kind sign
 	}
 	acc, err := h.g.cfg.Store.Accept(ctx, store.Event{ID: eventID(in), Session: in.Target.Conversation, Lane: store.Signals, Data: data})
 	if err != nil {
-		return h.acceptFailed(in, err)
+		return h.acceptFailed(ctx, in, err)
 	}
 	h.g.cfg.Observer.Accepted(h.channel.Name(), outcomeOf(acc, AcceptedCommand))
 	h.log.Info("command accepted", "message", s.ID, "session", in.Target.Conversation, "command", string(kind), "sender", in.Sender.ID, "duplicate", acc.Duplicate)
@@ -215,7 +226,7 @@ func (h *host) accept(ctx context.Context, r *inbound, in *channels.Inbound, op 
 		ID: eventID(in), Session: r.Target.Conversation, Op: op, Key: r.Key, Quiet: quiet, Data: data,
 	})
 	if err != nil {
-		return acc, h.acceptFailed(in, err)
+		return acc, h.acceptFailed(ctx, in, err)
 	}
 	h.g.cfg.Observer.Accepted(h.channel.Name(), outcomeOf(acc, AcceptedMessage))
 	h.log.Info("message accepted", "message", r.ID, "session", r.Target.Conversation, "sender", r.Sender.ID,
@@ -228,9 +239,12 @@ func (h *host) accept(ctx context.Context, r *inbound, in *channels.Inbound, op 
 
 // acceptFailed decides whether the platform should deliver again. What the
 // store calls malformed will be malformed the next time, too.
-func (h *host) acceptFailed(in *channels.Inbound, err error) error {
+func (h *host) acceptFailed(ctx context.Context, in *channels.Inbound, err error) error {
 	if errors.Is(err, store.ErrInvalid) {
 		h.log.Warn("skipped an event that the store refuses", "event", in.EventID, "err", err)
+		if in.Kind == channels.Message {
+			h.once(ctx, in, "I could not take that message: there is something in it that I can't keep. Please write it in other words.")
+		}
 		return nil
 	}
 	h.g.cfg.Observer.Accepted(h.channel.Name(), AcceptedFailed)
@@ -252,6 +266,14 @@ func (h *host) refuse(ctx context.Context, in *channels.Inbound, reason string) 
 	}
 	h.log.Info("refused a sender", "session", in.Target.Conversation, "sender", in.Sender.ID)
 	h.notice(ctx, in.Target, in.Sender, reason)
+}
+
+// once tells a person something at most once in a minute.
+func (h *host) once(ctx context.Context, in *channels.Inbound, text string) {
+	minute := strconv.FormatInt(time.Now().UnixNano()/int64(time.Minute), 10)
+	if h.g.told.first(h.channel.Name() + "\x00" + in.Target.Chat + "\x00" + in.Sender.ID + "\x00" + minute) {
+		h.notice(ctx, in.Target, in.Sender, text)
+	}
 }
 
 // notice posts a text of the program's own to one person. It is not retried:

@@ -50,17 +50,25 @@ const blockedText = "You were blocked here, so I don't listen. Whoever runs me, 
 // The reason is for the sender and names the remedy.
 func (c *Config) judge(channel string, in *channels.Inbound, who person) (v verdict, role, reason string) {
 	rules := c.rulesFor(channel)
-	role = c.roleOf(channel, in.Sender.ID, who)
+	c.inRoom(&rules, channel, in)
+	if role = c.roleOf(channel, in.Sender.ID, who); in.Sender.Bot {
+		role = RoleGuest
+	}
 	switch {
-	case in.Sender.Bot:
+	case in.Sender.Bot && !c.minds(in):
 		return ignore, role, ""
 	case who.blockedIn(in.Target.Chat) && role != RoleOwner:
 		if in.Kind == channels.Context || !in.Target.Direct && !in.Addressed {
 			return ignore, role, ""
 		}
 		return refuse, role, blockedText
-	case in.Kind == channels.Context:
+	case in.Kind == channels.Context, in.Sender.Bot && c.Access.Bots == botsMention && !in.Addressed:
 		return hear, role, ""
+	case c.tooYoung(in) && role != RoleOwner && !who.Paired && !slices.Contains(rules.AllowFrom, in.Sender.ID):
+		if !in.Target.Direct && !in.Addressed {
+			return ignore, role, ""
+		}
+		return refuse, role, c.youngText(in)
 	case in.Target.Direct:
 		v, reason = judgeDirect(channel, &rules, role, in, who.Paired)
 	default:

@@ -224,7 +224,7 @@ func TestStrangeInputIsRefusedOrSkippedAndTheNextMessageWorks(t *testing.T) {
 			settled(t, b)
 		}
 		got := c.texts()
-		if len(got) != 3 || !strings.Contains(got[0], "too long") || got[2] != "re: fine \uFFFDand\ngood" {
+		if len(got) != 4 || !strings.Contains(got[0], "too long") || !strings.Contains(got[2], "Write what you want") || got[3] != "re: fine \uFFFDand\ngood" {
 			t.Errorf("posts: %q", got)
 		}
 	})

@@ -340,7 +340,7 @@ func (h *host) decide(ctx context.Context, in *channels.Inbound, d decision, id 
 	}
 	acc, err := g.cfg.Store.Accept(ctx, store.Event{ID: eventID(in), Session: a.Session, Lane: store.Signals, Data: data})
 	if err != nil {
-		return h.acceptFailed(in, err)
+		return h.acceptFailed(ctx, in, err)
 	}
 	h.log.Info("decision accepted", "approval", a.ID, "session", a.Session, "decision", string(d), "sender", in.Sender.ID, "duplicate", acc.Duplicate)
 	g.wake(ctx, acc.Owner, hint{session: a.Session, lane: store.Signals, look: true})

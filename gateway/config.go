@@ -134,9 +134,19 @@ type Access struct {
 	Approvers []string
 	Rate      Rate
 	// Acknowledge is the reaction that a message in a room has from when it is
-	// taken until it is answered; empty is none.
-	Acknowledge string
-	Channels    map[string]ChannelAccess // by channel name
+	// taken until it is answered, and Failed the one that it keeps if its run
+	// failed; empty is none.
+	Acknowledge, Failed string
+	// Bots says which other bots' messages are taken: off (default), mention
+	// (those that mean this bot), open.
+	Bots string
+	// Progress and Partial say where the tools that run are shown, and text that
+	// is still being written: all (default), direct, rooms, off.
+	Progress, Partial string
+	Channels          map[string]ChannelAccess // by channel name
+	// Rooms overrides the policies for single rooms, by "platform:id" or
+	// "channel:id".
+	Rooms map[string]RoomAccess
 }
 
 // ChannelAccess overrides [Access] for one channel; empty fields keep it.
@@ -200,6 +210,9 @@ func (c Config) check() error {
 		{"queue.drop", c.Queue.Drop, []string{dropSummarize, dropOld, dropNew}},
 		{"access.dm_policy", c.Access.DMPolicy, dmPolicies},
 		{"access.group_policy", c.Access.GroupPolicy, groupPolicies},
+		{"access.bots", c.Access.Bots, []string{"", botsOff, botsMention, botsOpen}},
+		{"access.progress", c.Access.Progress, places},
+		{"access.partial", c.Access.Partial, places},
 		{"tools.workspace_scope", c.Workspace.Scope, []string{"", "auto", "shared"}},
 	}
 	for _, w := range words {
@@ -210,6 +223,11 @@ func (c Config) check() error {
 	for name, mode := range c.Queue.Channels {
 		if !slices.Contains(queueModes, mode) {
 			return fmt.Errorf("gateway: queue.channels.%s = %q is none of %q", name, mode, queueModes)
+		}
+	}
+	for name, room := range c.Access.Rooms {
+		if room.GroupPolicy != "" && !slices.Contains(groupPolicies, room.GroupPolicy) {
+			return fmt.Errorf("gateway: access.rooms.%s.group_policy = %q is none of %q", name, room.GroupPolicy, groupPolicies)
 		}
 	}
 	for name, a := range c.Access.Channels {

@@ -39,6 +39,8 @@ type delivery struct {
 	fresh bool // the next text begins a new platform message
 	calls []running
 	busy  string // what the program itself does
+	whole bool   // text is shown when it is complete only
+	quiet bool   // what runs is not shown
 }
 
 type running struct{ id, line string }
@@ -71,6 +73,7 @@ func (g *Gateway) deliver(t *tenure, h *host, to channels.Target, run string, st
 		cfg.State = *state
 	}
 	cfg.State.Run = run
+	d.whole, d.quiet = !shownIn(g.cfg.Access.Partial, to.Direct), !shownIn(g.cfg.Access.Progress, to.Direct)
 	d.reply = reply.New(cfg)
 	d.report = func() { g.cfg.Observer.Delivered(h.channel.Name(), d.reply.Stats(), d.givenUp) }
 	d.done = make(chan struct{})
@@ -140,6 +143,9 @@ func (d *delivery) openMessage() {
 
 // text appends what the model says.
 func (d *delivery) text(index int, delta string) {
+	if d.whole {
+		return // closeMessage writes it
+	}
 	if index != d.index && d.shown.Len() > 0 {
 		delta = "\n" + delta
 	}
@@ -260,7 +266,7 @@ func (d *delivery) doing(line string) {
 
 // status shows the tools that run in one line.
 func (d *delivery) status() {
-	if d.reply == nil {
+	if d.reply == nil || d.quiet {
 		return
 	}
 	lines := make([]string, 0, len(d.calls)+1)

@@ -36,6 +36,7 @@ type Gateway struct {
 	rules     *rules
 	media     media
 	reactions reactions
+	robots    robots
 	onlookers onlookers
 	enlisted  enlisted
 	schemas   agentcore.Schemas
@@ -51,7 +52,7 @@ func New(cfg Config) (*Gateway, error) {
 	}
 	g := &Gateway{cfg: cfg, log: cfg.Logger, hosts: map[string]*host{}, cache: cache{limit: cfg.CacheBytes}, rules: newRules(cfg.Store, cfg.Logger), scheduled: make(chan struct{}, 1)}
 	g.media.blobs, g.media.log = cfg.Store.Blobs(), cfg.Logger
-	g.reactions.emoji = cfg.Access.Acknowledge
+	g.reactions.emoji, g.reactions.failed = cfg.Access.Acknowledge, cfg.Access.Failed
 	g.dispatch = newDispatcher(cfg.MaxRuns, g.hold)
 	for _, ch := range cfg.Channels {
 		h := &host{g: g, channel: ch, log: g.log.With("channel", ch.Name()), pacer: reply.NewPacer()}

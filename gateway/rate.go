@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"clawbot/channels"
@@ -15,6 +14,9 @@ import (
 // for, over all replicas: the table [access.rate]. Owners are not bounded.
 type Rate struct {
 	User, Room, Guild Limit
+	// MinAccountAge refuses younger accounts that nobody has let in, where the
+	// platform tells how old they are; 0 is none.
+	MinAccountAge time.Duration
 }
 
 // Limit counts messages in a minute and conversations that are worked on at
@@ -36,6 +38,11 @@ type subject struct {
 	limit     Limit
 }
 
+func (r Rate) limits() bool {
+	none := Limit{}
+	return r.User != none || r.Room != none || r.Guild != none
+}
+
 func (h *host) subjects(in *channels.Inbound) []subject {
 	rate, name := &h.g.cfg.Access.Rate, keyPart(h.channel.Name())
 	list := []subject{{"user/" + name + "/" + keyPart(in.Sender.ID), "you", rate.User}}
@@ -52,7 +59,7 @@ func (h *host) subjects(in *channels.Inbound) []subject {
 // the sender is told so once in a window. The reservation is to be given back
 // when the message is answered; it is empty if there is nothing to give back.
 func (h *host) limited(ctx context.Context, in *channels.Inbound, role string) (reservation string, limited bool, err error) {
-	if role == RoleOwner || h.g.cfg.Access.Rate == (Rate{}) {
+	if role == RoleOwner || !h.g.cfg.Access.Rate.limits() {
 		return "", false, nil
 	}
 	id := h.channel.Name() + "/" + in.Target.Conversation + "/" + eventID(in)
@@ -109,10 +116,7 @@ func (h *host) limitedRuns(ctx context.Context, in *channels.Inbound, subjects [
 // tooMuch tells of a limit once in a window.
 func (h *host) tooMuch(ctx context.Context, in *channels.Inbound, text string) {
 	h.log.Info("a message was not taken: too many", "session", in.Target.Conversation, "sender", in.Sender.ID)
-	window := strconv.FormatInt(time.Now().UnixNano()/int64(rateWindow), 10)
-	if h.g.told.first(h.channel.Name() + "\x00" + in.Target.Chat + "\x00" + in.Sender.ID + "\x00" + window) {
-		h.notice(ctx, in.Target, in.Sender, text)
-	}
+	h.once(ctx, in, text)
 }
 
 // clipID keeps an id within what a store takes.

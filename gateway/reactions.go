@@ -21,8 +21,8 @@ const (
 // which goes when it is answered. They are cosmetic: nothing waits for them,
 // and what fails is left.
 type reactions struct {
-	emoji string
-	wg    sync.WaitGroup
+	emoji, failed string // "" is none
+	wg            sync.WaitGroup
 
 	mu     sync.Mutex
 	closed bool
@@ -31,29 +31,36 @@ type reactions struct {
 	wanted map[string]string
 }
 
+func (r *reactions) any() bool { return r.emoji != "" || r.failed != "" }
+
 // acknowledge shows that a message was taken.
 func (h *host) acknowledge(in *channels.Inbound) {
-	if !in.Target.Direct && in.MessageID != "" {
+	if !in.Target.Direct && in.MessageID != "" && h.g.reactions.emoji != "" {
 		h.react(in.Target, in.MessageID, h.g.reactions.emoji)
 	}
 }
 
 // marked remembers whose reaction is to go.
 func (t *tenure) marked(m *inbound) {
-	if t.g.reactions.emoji != "" && !m.Target.Direct && m.Key != "" && m.Kind == "" {
+	if t.g.reactions.any() && !m.Target.Direct && m.Key != "" && m.Kind == "" {
 		t.marks = append(t.marks, m)
 	}
 }
 
-// clearMarks takes the reactions of messages away that are owed no answer.
-func (t *tenure) clearMarks() {
+// clearMarks takes the reactions of messages away that are owed no answer; if
+// their run failed, they have another instead.
+func (t *tenure) clearMarks(failed bool) {
+	after := ""
+	if failed {
+		after = t.g.reactions.failed
+	}
 	owed := map[string]bool{}
 	for _, m := range t.tr.pending {
 		owed[m.ID] = true
 	}
 	t.marks = slices.DeleteFunc(t.marks, func(m *inbound) bool {
 		if h := t.g.hosts[m.Channel]; h != nil && !owed[m.ID] {
-			h.react(m.Target, m.Key, "")
+			h.react(m.Target, m.Key, after)
 		}
 		return !owed[m.ID]
 	})
@@ -64,7 +71,7 @@ func (t *tenure) clearMarks() {
 func (h *host) react(to channels.Target, message, emoji string) {
 	reactor, ok := h.channel.(channels.Reactor)
 	all := &h.g.reactions
-	if !ok || all.emoji == "" {
+	if !ok || !all.any() || emoji == "" && all.emoji == "" {
 		return
 	}
 	key := h.channel.Name() + "\x00" + to.Chat + "\x00" + message
@@ -92,7 +99,13 @@ func (h *host) reacting(reactor channels.Reactor, to channels.Target, message, k
 		emoji := all.wanted[key]
 		all.mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.Background(), reactionTime)
-		err := reactor.React(ctx, to, message, emoji)
+		var err error
+		if emoji != "" && emoji == all.failed && all.emoji != "" {
+			err = reactor.React(ctx, to, message, "") // a platform may show both
+		}
+		if err == nil {
+			err = reactor.React(ctx, to, message, emoji)
+		}
 		cancel()
 		if err != nil {
 			h.log.Debug("a reaction was not set", "session", to.Conversation, "err", err)

@@ -164,7 +164,7 @@ func (t *tenure) answer() (err error) {
 	if err := r.conclude(r.loop()); err != nil {
 		return err
 	}
-	t.clearMarks()
+	t.clearMarks(r.failure)
 	r.nearly()
 	r.enlist()
 	return r.tidy()

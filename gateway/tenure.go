@@ -403,7 +403,7 @@ func (t *tenure) leave(end ending, err error) (again bool) {
 	}
 	t.giveBack(ctx)
 	if t.tr != nil {
-		t.clearMarks()
+		t.clearMarks(false)
 	}
 	if err == nil {
 		t.g.cache.put(t.tr)

@@ -16,7 +16,7 @@ const partFor = 24 * time.Hour
 // speak. The session is asked, so that it holds on every replica and after a
 // restart.
 func (h *host) takesPart(ctx context.Context, in *channels.Inbound) (bool, error) {
-	if !in.Continues || in.Addressed || in.Kind != channels.Message {
+	if !in.Continues || in.Addressed || in.Sender.Bot || in.Kind != channels.Message {
 		return false, nil
 	}
 	named := *in

@@ -42,6 +42,8 @@ type Config struct {
 	// ReplyIn says where a message in a room is answered: "thread" (default)
 	// starts one from it, "channel" answers below it.
 	ReplyIn string `toml:"reply_in"`
+	// ReplyInRooms is ReplyIn of single channels, by id.
+	ReplyInRooms map[string]string `toml:"-"`
 	// Shards is into how many connections the servers are divided; 0 asks
 	// Discord, which wants more than one from 2,500 servers on.
 	Shards int `toml:"shards"`

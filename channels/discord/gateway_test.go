@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -117,11 +118,11 @@ func TestWhateverEndsAConnectionLosesNoMessage(t *testing.T) {
 			r.next("third")
 			var order []string
 			for _, in := range r.host.Events() {
-				if in.Target.Direct && (len(order) == 0 || order[len(order)-1] != in.Text) {
+				if in.Target.Direct && !slices.Contains(order, in.Text) { // the gateway knows what came twice
 					order = append(order, in.Text)
 				}
 			}
-			if got := strings.Join(order, " "); got != "before first second third" && got != "before first second before first second third" {
+			if got := strings.Join(order, " "); got != "before first second third" {
 				t.Errorf("the order is %s", got)
 			}
 		})

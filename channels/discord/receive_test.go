@@ -54,6 +54,20 @@ func TestReplyInChannelMakesTheRoomOneConversation(t *testing.T) {
 	}
 }
 
+func TestOneChannelMayBeAnsweredOtherwiseThanTheRest(t *testing.T) {
+	one, two := channeltest.DiscordRoom(1), channeltest.DiscordRoom(2)
+	r := startWith(t, channeltest.DiscordConfig{}, Config{ReplyInRooms: map[string]string{one: InChannel}})
+	for room, want := range map[string]bool{one: true, two: false} {
+		text := "in " + room
+		r.SendText(room, "71", r.at(text))
+		to := r.next(text).Target
+		r.post(to, "answer")
+		if inRoom := len(r.Messages(room)) == 1; inRoom != want {
+			t.Errorf("%s is answered in the room: %v", room, inRoom)
+		}
+	}
+}
+
 func TestAReplyToTheBotIsMeantForItAndQuotes(t *testing.T) {
 	r := startWith(t, channeltest.DiscordConfig{}, Config{ReplyIn: InChannel})
 	room := channeltest.DiscordRoom(1)
@@ -194,6 +208,7 @@ func TestSendersAndTheirRolesAreTold(t *testing.T) {
 	} {
 		r.SendText(room, id, r.at("I am "+id))
 		in := r.next("I am " + id)
+		want.Since = snowflakeTime(id) // an id tells when its account was made
 		if diff := cmp.Diff(want, in.Sender); diff != "" {
 			t.Error(diff)
 		}

@@ -79,7 +79,7 @@ func rolesOf(permissions int64, who *member) []string {
 }
 
 func sender(u *user, who *member) channels.Sender {
-	s := channels.Sender{ID: u.ID, Name: u.GlobalName, Bot: u.Bot}
+	s := channels.Sender{ID: u.ID, Name: u.GlobalName, Bot: u.Bot, Since: snowflakeTime(u.ID)}
 	if s.Name == "" {
 		s.Name = u.Username
 	}

@@ -34,12 +34,20 @@ func (c *Channel) target(guild, channel, id string, ch *channelInfo) channels.Ta
 		if id == channel {
 			to.ReplyTo = "" // a forum post's own message
 		}
-	case c.cfg.ReplyIn != InChannel && (ch.Type == kindText || ch.Type == kindAnnouncement) && isSnowflake(id):
+	case c.replyIn(to.Chat) != InChannel && (ch.Type == kindText || ch.Type == kindAnnouncement) && isSnowflake(id):
 		to.Conversation += id
 	default:
 		to.Conversation += channel
 	}
 	return to
+}
+
+// replyIn says where a message in a channel is answered.
+func (c *Channel) replyIn(channel string) string {
+	if own := c.cfg.ReplyInRooms[channel]; own != "" {
+		return own
+	}
+	return c.cfg.ReplyIn
 }
 
 // address is the channel that a target's messages are in. With fresh, it is a

@@ -23,6 +23,12 @@ const (
 	ModeWebhook = "webhook"
 )
 
+// How messages in groups are answered.
+const (
+	InThread  = "thread"
+	InChannel = "channel"
+)
+
 // Config configures a [Channel]. Token is required, everything else has a
 // default.
 type Config struct {
@@ -49,6 +55,11 @@ type Config struct {
 	// WebhookSecret is sent by Telegram with each update; derived from the
 	// token if empty. Letters, digits, "_" and "-", at most 256.
 	WebhookSecret redact.Secret `toml:"webhook_secret"`
+	// ReplyIn says how a message in a group is answered: "thread" (default)
+	// refers to it, "channel" stands by itself. Telegram has no threads to start.
+	ReplyIn string `toml:"reply_in"`
+	// ReplyInRooms is ReplyIn of single groups, by id.
+	ReplyInRooms map[string]string `toml:"-"`
 	// Drafts shows an answer that is being written in a private chat as a draft,
 	// which becomes a message when it is complete, instead of editing a message.
 	Drafts bool `toml:"drafts"`

@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"strconv"
 	"io"
 	"slices"
 	"strings"
@@ -47,6 +48,22 @@ func mustInt(t *testing.T, id string) int {
 		t.Fatal(err)
 	}
 	return n
+}
+
+func TestAnAnswerInAGroupRefersToTheQuestionUnlessItIsToStandByItself(t *testing.T) {
+	for _, cfg := range []Config{{ReplyIn: InChannel}, {ReplyInRooms: map[string]string{strconv.Itoa(group): InChannel}}} {
+		r := newRig(t, channeltest.TelegramConfig{}, cfg).receive()
+		r.SendText(group, bob, "@clawbot_bot hi")
+		r.SendText(-200, bob, "@clawbot_bot there")
+		r.post(r.next("hi").Target, "hello")
+		r.post(r.next("there").Target, "hello there")
+		if got := r.Messages(group)[0].ReplyTo; got != 0 {
+			t.Errorf("the answer refers to %d", got)
+		}
+		if got := r.Messages(-200)[0].ReplyTo; got == 0 && cfg.ReplyIn == "" {
+			t.Error("in another group it refers to nothing")
+		}
+	}
 }
 
 func TestAMessageInATopicOpenedByTheBotIsNotAReplyToIt(t *testing.T) {

@@ -57,10 +57,21 @@ func (c *Channel) target(m *message) channels.Target {
 	if to.Thread != "" && to.Thread != generalTopic {
 		to.Conversation += ":" + to.Thread
 	}
-	if !to.Direct {
+	if !to.Direct && c.replyIn(m.Chat.ID) != InChannel {
 		to.ReplyTo = strconv.Itoa(m.ID)
 	}
 	return to
+}
+
+// replyIn says how a message in a group is answered, which may be configured by
+// the id that the group had before.
+func (c *Channel) replyIn(chat int64) string {
+	for _, id := range []int64{chat, c.moved.first(chat)} {
+		if own := c.cfg.ReplyInRooms[strconv.FormatInt(id, 10)]; own != "" {
+			return own
+		}
+	}
+	return c.cfg.ReplyIn
 }
 
 // moved knows the groups that became supergroups and so got a new id.

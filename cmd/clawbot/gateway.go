@@ -88,9 +88,10 @@ func access(cfg *config.Config) gateway.Access {
 	}
 	a := gateway.Access{
 		DMPolicy: cfg.Access.DMPolicy, GroupPolicy: cfg.Access.GroupPolicy, Owners: cfg.Access.Owners, Acknowledge: cfg.Access.Acknowledge, Approvers: cfg.Access.Approvers,
+		Failed: cfg.Access.Failed, Bots: cfg.Access.Bots, Progress: cfg.Access.Progress, Partial: cfg.Access.Partial, Rooms: rooms(cfg.Access.Rooms),
 		Channels: map[string]gateway.ChannelAccess{terminal.Name: {Owners: []string{"*"}}, web.Name: page},
 	}
-	a.Rate = gateway.Rate{User: limit(cfg.Access.Rate.User), Room: limit(cfg.Access.Rate.Room), Guild: limit(cfg.Access.Rate.Guild)}
+	a.Rate = gateway.Rate{User: limit(cfg.Access.Rate.User), Room: limit(cfg.Access.Rate.Room), Guild: limit(cfg.Access.Rate.Guild), MinAccountAge: cfg.Access.Rate.MinAccountAge}
 	if t := cfg.Channels.Telegram; t != nil {
 		for name, bot := range t.Bots() {
 			a.Channels[name] = channelAccess("telegram", &bot.ChannelAccess)

@@ -114,7 +114,8 @@ func telegramBots(cfg *config.Channels, log *slog.Logger) ([]channels.Channel, e
 		a := accounts[name]
 		bot, err := telegram.New(telegram.Config{
 			Name: name, Token: a.Token, APIURL: a.APIURL, Proxy: a.Proxy, Mode: a.Mode, AllowFrom: a.AllowFrom,
-			PollTimeout: a.PollTimeout, WebhookURL: a.WebhookURL, WebhookSecret: a.WebhookSecret, Drafts: a.Drafts, Logger: log,
+			PollTimeout: a.PollTimeout, WebhookURL: a.WebhookURL, WebhookSecret: a.WebhookSecret, Drafts: a.Drafts,
+			ReplyIn: a.ReplyIn, ReplyInRooms: a.ReplyInRooms, Logger: log,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("channels.%w", err)
