@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"clawbot/channels"
+	"clawbot/gateway/memory"
 	"clawbot/store"
 )
 
@@ -137,6 +138,50 @@ func (g *Gateway) RemoveSession(ctx context.Context, by Operator, session string
 	}
 	g.log.Info("session deleted by an operator", "session", session, "by", by.Sender.ID)
 	return nil
+}
+
+// CancelScheduleOf cancels somebody's schedule for an owner. It is
+// [store.ErrNotFound] if there is none.
+func (g *Gateway) CancelScheduleOf(ctx context.Context, by Operator, channel, user, id string) error {
+	if !g.Owns(by) {
+		return g.notOwner(by)
+	}
+	ok, err := g.CancelSchedule(ctx, channel, user, id)
+	if err == nil && !ok {
+		err = fmt.Errorf("schedule %s: %w", id, store.ErrNotFound)
+	}
+	if err == nil {
+		g.log.Info("a schedule was cancelled by an operator", "schedule", id, "by", by.Sender.ID)
+	}
+	return err
+}
+
+// Remembered is what is remembered about one person.
+type Remembered = memory.Person
+
+// Memories lists the people about whom something is remembered, sorted, at most
+// limit of them from a cursor on; an empty next ends the list.
+func (g *Gateway) Memories(ctx context.Context, after string, limit int) (people []Remembered, next string, err error) {
+	return g.book().All(ctx, after, limit)
+}
+
+// ForgetFactOf forgets one fact about a person, named as in [Remembered], for an
+// owner. It is [store.ErrNotFound] if there is none.
+func (g *Gateway) ForgetFactOf(ctx context.Context, by Operator, user, id string) error {
+	if !g.Owns(by) {
+		return g.notOwner(by)
+	}
+	if store.CheckKey("memory/"+user) != nil {
+		return fmt.Errorf("the memory of %q: %w", user, store.ErrNotFound)
+	}
+	_, err := g.book().Remove(ctx, user, id)
+	if errors.Is(err, memory.ErrUnknown) {
+		err = fmt.Errorf("fact %s of %s: %w", id, user, store.ErrNotFound)
+	}
+	if err == nil {
+		g.log.Info("a fact was forgotten by an operator", "user", user, "by", by.Sender.ID)
+	}
+	return err
 }
 
 func (g *Gateway) notOwner(by Operator) error {

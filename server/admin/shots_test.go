@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"clawbot/channels"
+	"clawbot/gateway/memory"
+	"clawbot/gateway/schedule"
 	"clawbot/internal/browsertest"
 )
 
@@ -39,6 +42,13 @@ func TestEveryViewFitsEveryScreen(t *testing.T) {
 		list, err := w.gateway.PendingCalls(t.Context())
 		return err == nil && len(list) == 1
 	})
+	_, err := schedule.Book{State: w.store.State(), Limits: schedule.Limits{PerUser: 9, PerConversation: 9}}.Add(t.Context(), schedule.Item{
+		Channel: "chat", Target: channels.Target{Conversation: "chat:1", Chat: "chat:1", Direct: true}, Sender: channels.Sender{ID: "7", Name: "Ann"},
+		Text: "Summarise the open pull requests", Cron: "0 9 * * 1-5", Zone: "Europe/Berlin", Next: time.Now().Add(24 * time.Hour), Set: time.Now(),
+	})
+	must(t, err)
+	_, _, err = memory.Book{State: w.store.State()}.Add(t.Context(), "chat/7", memory.Fact{Text: "Prefers answers in tables", At: time.Now(), Session: "chat:1"})
+	must(t, err)
 	w.log.With("channel", "chat").Warn("the connection was lost and is back", "err", "read: connection reset by peer")
 	views := []struct{ name, path, ready string }{
 		{"sessions", "/admin/sessions", `document.querySelectorAll("tbody tr").length === 3`},
@@ -46,6 +56,8 @@ func TestEveryViewFitsEveryScreen(t *testing.T) {
 		{"approvals", "/admin/approvals", `document.querySelectorAll(".approval").length === 1`},
 		{"replicas", "/admin/replicas", `document.querySelectorAll("tbody tr").length === 3`},
 		{"spend", "/admin/spend", `document.querySelectorAll(".spend svg").length === 4`},
+		{"schedules", "/admin/schedules", `document.querySelectorAll("tbody tr").length === 1`},
+		{"memory", "/admin/memory", `document.querySelectorAll("tbody tr").length === 1`},
 		{"tools", "/admin/tools", `document.querySelectorAll("tbody tr").length === 2`},
 		{"config", "/admin/config", `document.querySelectorAll("tbody tr").length > 30`},
 		{"log", "/admin/log", `document.querySelectorAll(".log li").length > 3`},
