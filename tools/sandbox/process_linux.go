@@ -25,6 +25,7 @@ type Process struct {
 	// closed on kill and at the end; the supervisor ends when it is
 	lifeline io.Closer
 	temp     string // removed at the end
+	disks    []disk
 
 	mu     sync.Mutex
 	ended  string
@@ -62,6 +63,7 @@ func (m *mechanism) start(ctx context.Context, c Command) (*Process, error) {
 		p.cleanUp()
 		return nil, err
 	}
+	p.disks = disks(c.Workspace, p.temp)
 	copied := make(chan struct{})
 	go func() {
 		defer close(copied)
@@ -157,7 +159,7 @@ func (p *Process) guard(ctx context.Context) (stop func()) {
 				p.Kill(fmt.Sprintf("its time of %s was up", p.limits.Wall))
 				return
 			case <-look.C:
-				if why := p.excess(); why != "" {
+				if why := cmp.Or(p.excess(), p.filled()); why != "" {
 					p.Kill(why)
 					return
 				}

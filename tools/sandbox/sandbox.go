@@ -108,6 +108,9 @@ type Limits struct {
 	Processes int           // threads included where cgroups count; 256
 	FileSize  int64         // bytes, of any file it writes; 512 MiB
 	OpenFiles int           // 1024
+	// DiskFree is what the command must leave free on the disks that it writes
+	// to, in bytes; 256 MiB.
+	DiskFree int64
 }
 
 func (l Limits) withDefaults() Limits {
@@ -128,6 +131,9 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.OpenFiles <= 0 {
 		l.OpenFiles = 1024
+	}
+	if l.DiskFree <= 0 {
+		l.DiskFree = 256 << 20
 	}
 	return l
 }

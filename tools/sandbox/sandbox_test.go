@@ -386,6 +386,25 @@ func TestMemoryAndFilesAndProcessorTimeAreBounded(t *testing.T) {
 	})
 }
 
+func TestACommandThatFillsTheDiskWithManyFilesIsEnded(t *testing.T) {
+	fill := shell("i=0; while [ $i -lt 12 ]; do head -c 10000000 /dev/zero > f$i; i=$((i+1)); done; sleep 98765.8")
+	each(t, kinds, func(t *testing.T, s *Sandbox, dir string) {
+		free, ok := freeOn(dir)
+		if !ok {
+			t.Fatal("the disk does not tell how full it is")
+		}
+		nearlyFull := Limits{DiskFree: free + 1<<30, Wall: 2 * time.Minute}
+		if result, _ := run(t, s, Command{Workspace: dir, Pipelines: shell("echo x > f"), Limits: nearlyFull}); result.Ended != "" {
+			t.Errorf("a small file: %+v", result)
+		}
+		result, _ := run(t, s, Command{Workspace: dir, Pipelines: fill, Limits: nearlyFull})
+		if !strings.Contains(result.Ended, "free on the disk") {
+			t.Errorf("%+v", result)
+		}
+		gone(t, "98765.8")
+	})
+}
+
 func TestAGigabyteOfOutputIsBoundedAndKeepsBothEnds(t *testing.T) {
 	each(t, kinds, func(t *testing.T, s *Sandbox, dir string) {
 		result, out := run(t, s, Command{Workspace: dir, Pipelines: shell("echo first; head -c 1000000000 /dev/zero; echo; echo last"), Limits: Limits{Wall: 2 * time.Minute}})
