@@ -109,6 +109,9 @@ func TestSlackAMentionIsAnsweredInItsThreadOnceAndStreamed(t *testing.T) {
 	if len(all) != 1 || all[0].Thread != root || all[0].TS != draft.TS || len(all[0].History) < 2 {
 		t.Errorf("the channel shows %+v", all)
 	}
+	if starts, stops := w.slack.CallCount("chat.startStream"), w.slack.CallCount("chat.stopStream"); starts != 1 || stops != 1 || all[0].Streaming() {
+		t.Errorf("it grew in %d streams, %d of them ended", starts, stops)
+	}
 	if n := w.model.Count(); n != 1 {
 		t.Errorf("the twins made %d model calls", n)
 	}
@@ -227,4 +230,58 @@ func TestSlackAKilledBotTakesUpItsThread(t *testing.T) {
 		t.Errorf("answered in %q", m.Thread)
 	}
 	w.saying(evaDM, "I am.")
+	if all := w.slack.Messages(lounge); len(all) != 1 || all[0].Streaming() {
+		t.Errorf("the stream that was cut off is left in %+v", all)
+	}
+}
+
+func TestSlackWithoutStreamsAMessageIsEdited(t *testing.T) {
+	hold := make(chan struct{})
+	w := newSlackWorld(t, modeltest.Turns(
+		modeltest.Turn{Text: "The answer begins here, and it goes on to its end.", Chunk: 8, Hold: hold, After: 5},
+	), "streams = false")
+	w.mention("tell me")
+	w.saying(lounge, "The answer begins")
+	close(hold)
+	w.saying(lounge, "The answer begins here, and it goes on to its end.")
+	if n := w.slack.CallCount("chat.startStream"); n != 0 || w.slack.CallCount("chat.update") == 0 {
+		t.Errorf("%d streams, %d updates", n, w.slack.CallCount("chat.update"))
+	}
+}
+
+func TestSlackWhoCountsAsAMemberIsConfigured(t *testing.T) {
+	w := newSlackWorld(t, func(_ context.Context, req *modeltest.Request) modeltest.Turn {
+		return modeltest.Say("Welcome.")
+	}, `user_groups = ["S0CREW"]
+guests = true
+connect = "rooms"
+direct_threads = true
+suggested_prompts = ["What can you do?"]`)
+	w.slack.SetPerson("U0GUEST", channeltest.SlackPerson{Name: "Guest", Guest: true})
+	w.slack.SetPerson("U0FAR", channeltest.SlackPerson{Name: "Far", Team: "T0OTHER"})
+	w.slack.SetGroup("S0CREW", "U0GUEST")
+	w.slack.SendText("D0GUEST", "U0GUEST", "hello")
+	w.saying("D0GUEST", "Welcome.")
+	w.slack.SendText("D0TOM", tom, "hello") // a full member who is in no group
+	w.saying("D0TOM", "allow_from")
+	w.slack.SendText(lounge, "U0FAR", w.slack.Mention()+" hello")
+	w.saying(lounge, "Welcome.")
+}
+
+func TestSlackAMessageIsAskedAboutThroughAForm(t *testing.T) {
+	w := newSlackWorld(t, func(_ context.Context, req *modeltest.Request) modeltest.Turn {
+		return modeltest.Say("Because of the weather.")
+	}, "")
+	ts := w.slack.SendText(lounge, tom, "the picnic is off")
+	w.slack.MessageShortcut(lounge, eva, ts, "ask")
+	view, err := w.slack.WaitView(w.ctx, eva)
+	must(t, err)
+	w.slack.SubmitView(view, "why is that?")
+	req := w.nextRequest()
+	if !req.Mentions("the picnic is off") || !req.Mentions("why is that?") {
+		t.Errorf("the model was asked %q", req.LastUser())
+	}
+	if m := w.saying(lounge, "Because of the weather."); m.Thread != ts {
+		t.Errorf("answered in %q", m.Thread)
+	}
 }
