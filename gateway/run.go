@@ -52,6 +52,7 @@ type run struct {
 	// Of the transcript when the run began: its generation, and from which
 	// position on the model sees it.
 	generation, liveFrom int64
+	guide                string // of the workspace, at the end of the system prompt
 
 	// broken is why the store failed in a hook, which can't end the run itself.
 	broken error
@@ -93,6 +94,7 @@ func (t *tenure) newRun() (*run, error) {
 	r.generation, r.liveFrom = t.tr.generation, t.tr.liveFrom()
 	r.hears()
 	r.env = t.g.newEnvironment(r, last)
+	r.guide = r.guidance()
 	return r, nil
 }
 
@@ -226,7 +228,7 @@ func (r *run) newLoop() *agentcore.Loop {
 
 func (r *run) systemPrompt() string {
 	last := r.t.tr.last
-	return r.t.g.cfg.systemPrompt(r.host.channel.Name(), last.Target, last.Room)
+	return r.t.g.cfg.systemPrompt(r.host.channel.Name(), last.Target, last.Room) + r.guide
 }
 
 // transform is what one request makes of the transcript.

@@ -25,17 +25,19 @@ func (w Workspace) open(session, role string, direct bool) (*os.Root, error) {
 	if w.Root == "" {
 		return nil, nil
 	}
-	if err := os.MkdirAll(w.Root, 0o750); err != nil {
-		return nil, fmt.Errorf("open the workspace: %w", err)
-	}
-	if w.Scope == "shared" || role == RoleOwner && direct {
-		return os.OpenRoot(w.Root)
-	}
-	// A session id holds no plus sign, so the name is unique; the prefix keeps
-	// it from being "." or "..".
-	dir := filepath.Join(w.Root, conversations, "c-"+strings.ReplaceAll(session, ":", "+"))
+	dir := w.dir(session, role, direct)
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return nil, fmt.Errorf("open the workspace: %w", err)
 	}
 	return os.OpenRoot(dir)
+}
+
+// dir is the folder that the conversation's tools may touch.
+func (w Workspace) dir(session, role string, direct bool) string {
+	if w.Scope == "shared" || role == RoleOwner && direct {
+		return w.Root
+	}
+	// A session id holds no plus sign, so the name is unique; the prefix keeps
+	// it from being "." or "..".
+	return filepath.Join(w.Root, conversations, "c-"+strings.ReplaceAll(session, ":", "+"))
 }
