@@ -233,4 +233,7 @@ type Log struct {
 	Format string `toml:"format" enum:"text|json"`
 	// Audit is a file that gets a line for every tool call; empty is none.
 	Audit string `toml:"audit" rule:"path"`
+	// Wire keeps every request to a model and its raw answer in WireDir.
+	Wire    bool   `toml:"wire"`
+	WireDir string `toml:"wire_dir" rule:"nonempty,path"`
 }

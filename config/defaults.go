@@ -32,7 +32,7 @@ func Default() *Config {
 		Access:    Access{DMPolicy: "pairing", GroupPolicy: "mention", ReplyIn: "thread", Acknowledge: "👀", Failed: "⚠️", Bots: "off", Progress: "all", Partial: "all"},
 		Channels:  Channels{Web: Web{Enabled: true}},
 		Budget:    Budget{WarnAt: 0.8},
-		Log:       Log{Level: "info", Format: "text"},
+		Log:       Log{Level: "info", Format: "text", WireDir: "wire"},
 	}
 }
 

@@ -35,7 +35,7 @@ func TestEveryProblemNamesItsPlaceItsKeyAndTheRemedy(t *testing.T) {
 		},
 		"a key that resembles nothing": {
 			"[log]\nzzzzzz = 1\n",
-			[]string{"clawbot.toml:2:1: log.zzzzzz: unknown key; known here: audit, format, level"},
+			[]string{"clawbot.toml:2:1: log.zzzzzz: unknown key; known here: audit, format, level, wire, wire_dir"},
 		},
 		"unknown keys in an inline table, a dotted key and a named table": {
 			"access.rate = { user = { mesages = 1 } }\nlog.levle = \"info\"\n[providers.\"my.one\"]\nformat = \"demo\"\nbaseurl = \"http://x\"\n",

@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -73,6 +74,9 @@ func NewClient(cfg Config, format, model string) (*Client, error) {
 	}
 	if err := c.newHTTP(); err != nil {
 		return nil, err
+	}
+	if cfg.Transport != nil {
+		c.http.Transport = cfg.Transport(cmp.Or(c.http.Transport, http.DefaultTransport))
 	}
 	c.info = cfg.info(format, base.Host, model)
 	return c, nil

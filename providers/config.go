@@ -57,7 +57,9 @@ type Config struct {
 	// HTTPClient, if set, is used instead of one made for this provider; its
 	// transport decides about proxies then.
 	HTTPClient *http.Client `toml:"-"`
-	Logger     *slog.Logger `toml:"-"` // default: discard
+	// Transport, if set, stands around the transport of every request.
+	Transport func(http.RoundTripper) http.RoundTripper `toml:"-"`
+	Logger    *slog.Logger                              `toml:"-"` // default: discard
 }
 
 // ModelSettings says what a model is and costs, where the built-in table does

@@ -104,6 +104,9 @@ func (b *bot) open(ctx context.Context) (err error) {
 	if b.model, err = newModel(b.cfg, b.meters, b.log); err != nil {
 		return err
 	}
+	if err := wireLog(b.cfg, b.log).Sweep(); err != nil {
+		b.log.Warn("recorded model calls that are too old could not be removed (log.wire)", "err", err)
+	}
 	if b.audit, err = openAudit(b.cfg.Log.Audit, b.cfg.Secrets()); err != nil {
 		return err
 	}

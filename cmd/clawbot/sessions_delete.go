@@ -43,6 +43,9 @@ func newSessionsDelete(io streams, loader func() *config.Loader) *cobra.Command 
 			if err := deleteSession(cmd.Context(), io, loader(), session); err != nil {
 				return err
 			}
+			if err := forgetWire(loader(), session); err != nil {
+				return err
+			}
 			_, err = fmt.Fprintln(io.out, "deleted "+session)
 			return err
 		},

@@ -24,18 +24,23 @@ const readPage = 200
 func newSessionsShow(io streams, loader func() *config.Loader) *cobra.Command {
 	var last int64
 	var full bool
+	var wire string
 	cmd := &cobra.Command{
 		Use:   "show SESSION",
 		Short: "Show a conversation: who said what, tool calls, times and tokens",
 		Long: "Show a conversation: who said what, with tool calls, times and tokens. SESSION may be the beginning of a name\n" +
-			"that only one has. Long results are cut; --full shows them whole.",
-		Example: "  clawbot sessions show telegram:4711:1 --last 20",
+			"that only one has. Long results are cut; --full shows them whole. --wire shows the requests that led to one of the\n" +
+			"model's messages, and the raw answers, without secrets; they are kept while log.wire is true.",
+		Example: "  clawbot sessions show telegram:4711:1 --last 20\n  clawbot sessions show telegram:4711:1 --wire 12",
 		Args:    one("SESSION"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return beside(cmd.Context(), io, loader(), func(_ *config.Config, s store.Store) error {
+			return beside(cmd.Context(), io, loader(), func(cfg *config.Config, s store.Store) error {
 				info, err := find(cmd.Context(), s, args[0])
 				if err != nil {
 					return err
+				}
+				if wire != "" {
+					return showWire(cmd.Context(), &writeAll{w: io.out}, cfg, s, info.Session, wire)
 				}
 				v := &view{writeAll: writeAll{w: io.out}, full: full}
 				v.printf("%s  %d entries, %s, last active %s\n", info.Session, info.Tail, stateOf(info), info.LastActive.Local().Format(time.DateTime))
@@ -55,6 +60,7 @@ func newSessionsShow(io streams, loader func() *config.Loader) *cobra.Command {
 		},
 	}
 	cmd.Flags().Int64Var(&last, "last", 0, "show the last `N` entries only")
+	cmd.Flags().StringVar(&wire, "wire", "", "show the requests and raw answers of the model's message number `TURN`, or of the last")
 	cmd.Flags().BoolVar(&full, "full", false, "show arguments and results whole")
 	return cmd
 }

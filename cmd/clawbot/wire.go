@@ -14,6 +14,7 @@ import (
 	"clawbot/channels"
 	"clawbot/channels/telegram"
 	"clawbot/config"
+	"clawbot/internal/wirelog"
 	"clawbot/providers"
 	"clawbot/providers/anthropic"
 	"clawbot/providers/demo"
@@ -146,6 +147,9 @@ func newModel(cfg *config.Config, m meters, log *slog.Logger) (agentcore.Model, 
 		if err != nil {
 			return nil, err
 		}
+		if cfg.Log.Wire {
+			provider = wirelog.Sessions(provider)
+		}
 		models = append(models, attempt(m.counts.Model(provider), m, cfg, log))
 	}
 	return providers.Failover(models, providers.FailoverConfig{Logger: log}), nil
@@ -193,8 +197,12 @@ func providerConfig(cfg *config.Config, ref string, log *slog.Logger) (settings 
 	for k, v := range p.Headers {
 		headers[k] = v.Reveal()
 	}
-	return providers.Config{
+	settings = providers.Config{
 		Name: name, Format: p.Format, BaseURL: p.BaseURL, APIKeys: p.APIKey.Reveal(), Proxy: p.Proxy,
 		Headers: headers, Compat: p.Compat, Models: p.Models, IdleTimeout: p.IdleTimeout, Logger: log,
-	}, model, nil
+	}
+	if cfg.Log.Wire {
+		settings.Transport = wireLog(cfg, log).Transport
+	}
+	return settings, model, nil
 }

@@ -63,7 +63,7 @@ func TestEveryStablePackageIsDocumentedAsOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, pkg := range stable {
-		if parent := strings.Split(pkg, "/")[0]; !strings.Contains(string(doc), "`"+parent+"`") {
+		if parent, _, _ := strings.Cut(pkg, "/"); !strings.Contains(string(doc), "`"+parent+"`") {
 			t.Errorf("docs/compatibility.md does not name %s", parent)
 		}
 	}
