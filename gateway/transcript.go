@@ -143,7 +143,9 @@ func (t *transcript) addPayload(e store.Entry, p *payload) {
 func (t *transcript) addAssistant(e store.Entry, p *payload) {
 	m := p.Message
 	t.tokens = m.Usage.Total()
-	t.used = t.used.Add(m.Usage)
+	if e.Position > t.summaryAt { // the summary has counted what it kept
+		t.used = t.used.Add(m.Usage)
+	}
 	t.run = p.Run
 	for _, c := range m.ToolCalls() {
 		if key := callKey(m.ID, c.ID); slices.Contains(e.Opens, key) {

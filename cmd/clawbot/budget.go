@@ -8,6 +8,7 @@ import (
 	"clawbot/agentcore"
 	"clawbot/config"
 	"clawbot/gateway/budget"
+	"clawbot/gateway/schedule"
 	"clawbot/internal/metrics"
 	"clawbot/store"
 )
@@ -19,7 +20,14 @@ type meters struct {
 }
 
 func newMeters(cfg *config.Config, s store.Store, counts *metrics.Metrics, log *slog.Logger) (meters, error) {
-	b, err := budget.New(budget.Config{Store: s, Limits: limits(cfg.Budget), Zone: time.UTC, Observe: counts.Cost, Logger: log})
+	zone := time.UTC // and not the machine's: replicas on several must agree
+	if cfg.Agent.TimeZone != "" {
+		var err error
+		if zone, err = schedule.Zone(cfg.Agent.TimeZone); err != nil {
+			return meters{}, fmt.Errorf("agent.time_zone: %w", err)
+		}
+	}
+	b, err := budget.New(budget.Config{Store: s, Limits: limits(cfg.Budget), Zone: zone, Observe: counts.Cost, Logger: log})
 	if err != nil {
 		return meters{}, err
 	}
