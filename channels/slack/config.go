@@ -81,6 +81,8 @@ type Config struct {
 	// Prompts are suggested to who begins a conversation, at most four.
 	// "{channel}" in one is the channel that the person looks at.
 	Prompts []string `toml:"suggested_prompts"`
+	// ReplyInRooms is ReplyIn of single channels, by id.
+	ReplyInRooms map[string]string `toml:"-"`
 	// AllowFrom is the access list that the gateway applies: ids of people.
 	AllowFrom []string `toml:"allow_from"`
 	// Logger takes what an operator should know; none by default.

@@ -17,12 +17,20 @@ func (c *Channel) target(channel, ts, thread string, direct bool) channels.Targe
 	switch {
 	case thread != "" && thread != ts:
 		to.Thread = thread
-	case direct && !c.cfg.DirectThreads || c.cfg.ReplyIn == ReplyInChannel && !direct:
+	case direct && !c.cfg.DirectThreads || !direct && c.replyIn(channel) == ReplyInChannel:
 	default:
 		to.Thread = ts
 	}
 	to.Conversation = conversationOf(c.me.Load().team, channel, to.Thread)
 	return to
+}
+
+// replyIn says where a mention in a channel is answered.
+func (c *Channel) replyIn(channel string) string {
+	if own := c.cfg.ReplyInRooms[channel]; own != "" {
+		return own
+	}
+	return c.cfg.ReplyIn
 }
 
 // conversationOf names a thread's conversation, or a channel's own.

@@ -23,7 +23,7 @@ func slackBots(cfg *config.Channels, log *slog.Logger) ([]channels.Channel, erro
 		a := accounts[name]
 		bot, err := slack.New(slack.Config{
 			Name: name, BotToken: a.BotToken, AppToken: a.AppToken, SigningSecret: a.SigningSecret, Mode: a.Mode,
-			APIURL: a.APIURL, Proxy: a.Proxy, ReplyIn: a.ReplyIn, AllowFrom: a.AllowFrom, Logger: log,
+			APIURL: a.APIURL, Proxy: a.Proxy, ReplyIn: a.ReplyIn, ReplyInRooms: a.ReplyInRooms, AllowFrom: a.AllowFrom, Logger: log,
 			NoStreams: !a.Streams, Guests: a.Guests, Connect: a.Connect, UserGroups: a.UserGroups, DirectThreads: a.DirectThreads, Prompts: a.SuggestedPrompts,
 		})
 		if err != nil {
