@@ -119,3 +119,18 @@ func (t *Telegram) Draft(chat int64, id string) string {
 	defer c.mu.Unlock()
 	return c.drafts[id]
 }
+
+// WaitDraft waits until a draft bubble in the chat contains text.
+func (t *Telegram) WaitDraft(ctx context.Context, chat int64, text string) error {
+	c := t.chat(chat, true)
+	return await(ctx, func() (bool, <-chan struct{}) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, shown := range c.drafts {
+			if strings.Contains(shown, text) {
+				return true, nil
+			}
+		}
+		return false, c.changed.wait()
+	})
+}
