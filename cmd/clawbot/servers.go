@@ -23,7 +23,7 @@ func (b *toolbox) addServers(cfg *config.Config, log *slog.Logger) error {
 		c := cfg.Tools.MCP[name]
 		server := mcp.Config{
 			Name: name, Command: c.Command, URL: c.URL, Headers: map[string]string{}, Parallel: c.Parallel,
-			Idempotent: c.Idempotent, Timeout: c.Timeout, Changed: b.rebuild, Logger: log,
+			Dir: cfg.Origin.Dir, Idempotent: c.Idempotent, Timeout: c.Timeout, Changed: b.rebuild, Logger: log,
 		}
 		for key, value := range c.Env {
 			server.Env = append(server.Env, key+"="+value.Reveal())

@@ -68,6 +68,7 @@ type options struct {
 	loop       string // lines of the [loop] table
 	rateLimits bool
 	env        []string
+	files      map[string]string // beside the configuration
 }
 
 // ana is the bot's owner, ben a stranger.
@@ -112,6 +113,7 @@ api_url = %q
 %s
 `, o.loop, format, base, ana, w.telegram.Token(), w.telegram.URL(), o.config)
 	must(t, os.WriteFile(filepath.Join(w.dir, "clawbot.toml"), []byte(config), 0o600))
+	install(t, w.dir, o.files)
 	w.start(o.env...)
 	return w
 }
