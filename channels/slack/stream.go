@@ -12,9 +12,10 @@ import (
 )
 
 const (
-	// streamEvery is the pace of appending: chat.appendStream has a wider limit
-	// than chat.update.
+	// streamEvery is the pace of appending, and appendEvery that of all streams
+	// together: chat.appendStream takes a hundred calls a minute in a workspace.
 	streamEvery = 700 * time.Millisecond
+	appendEvery = 650 * time.Millisecond
 	// Slack ends a stream five minutes after it began. From streamUntil on, text
 	// had better begin a new one; at streamMost this one is ended.
 	streamUntil = 4 * time.Minute
@@ -54,10 +55,11 @@ type stream struct {
 
 // Stream reports whether a message grows natively.
 func (c *Channel) Stream(to channels.Target, id string) (channels.Stream, bool) {
-	if s := c.streams.get(to, id); s != nil {
-		return channels.Stream{Every: streamEvery, Until: s.begun.Add(streamUntil)}, true
+	s, open := c.streams.share(to, id)
+	if s == nil {
+		return channels.Stream{}, false
 	}
-	return channels.Stream{}, false
+	return channels.Stream{Every: max(streamEvery, time.Duration(open)*appendEvery), Until: s.begun.Add(streamUntil)}, true
 }
 
 // begin posts a draft as a stream. It reports false if the message is to be

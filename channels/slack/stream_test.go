@@ -386,6 +386,27 @@ func TestARestartedAnswerReplacesWhatWasStreamed(t *testing.T) {
 	})
 }
 
+func TestSeveralStreamsShareWhatSlackLetsAppend(t *testing.T) {
+	bubble(t, channeltest.SlackConfig{RateLimits: true}, func(r *quietRig) {
+		r.SetLatency(30 * time.Millisecond)
+		finish, texts := r.crowd(r.bot(), openStreams, openStreams, 600, 400*time.Millisecond)
+		r.must(finish())
+		if r.Refused() > 0 || r.CallCount("chat.startStream") < openStreams-1 {
+			t.Errorf("%d calls were refused, %d streams", r.Refused(), r.CallCount("chat.startStream"))
+		}
+		for i := range openStreams {
+			shown := ""
+			room := fmt.Sprintf("C0ROOM%d", i)
+			for _, m := range r.Messages(room) {
+				shown += m.Shown() + " "
+			}
+			if want := texts[r.Messages(room)[0].Thread]; strings.TrimSpace(shown) != want {
+				t.Errorf("%d characters are shown, not %d", len(shown), len(want))
+			}
+		}
+	})
+}
+
 func TestOnlySoManyStreamsAreOpenAsSlackLetsBeginAndEnd(t *testing.T) {
 	bubble(t, channeltest.SlackConfig{}, func(r *quietRig) {
 		bot := r.bot()

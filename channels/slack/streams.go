@@ -55,6 +55,13 @@ func (l *streams) get(to channels.Target, ts string) *stream {
 	return l.open[streamKey(to, ts)]
 }
 
+// share returns a stream, and among how many the pace is shared.
+func (l *streams) share(to channels.Target, ts string) (s *stream, open int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.open[streamKey(to, ts)], len(l.open)
+}
+
 // in returns the streams of a thread.
 func (l *streams) in(to channels.Target) (list []*stream) {
 	l.mu.Lock()
