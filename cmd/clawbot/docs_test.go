@@ -16,16 +16,9 @@ var (
 	variable  = regexp.MustCompile(`\$\{([A-Z0-9_]+)\}`)
 )
 
-func TestEveryBlockOfTheProvidersPageIsAConfiguration(t *testing.T) {
-	page := filepath.Join("..", "..", "docs", "providers.md")
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks := tomlBlock.FindAllStringSubmatch(string(text), -1)
-	if len(blocks) < 15 {
-		t.Fatalf("%d blocks in %s", len(blocks), page)
-	}
+func TestEveryBlockOfThePagesOnModelsIsAConfiguration(t *testing.T) {
+	blocks := blocksOf(t, "providers.md", 15)
+	blocks = append(blocks, blocksOf(t, "budgets.md", 2)...)
 	for _, name := range []string{"ANTHROPIC_API_KEY", "GEMINI_API_KEY", "MISTRAL_API_KEY", "OPENAI_API_KEY"} {
 		t.Setenv(name, "sk-test-"+name)
 	}
@@ -50,6 +43,20 @@ func TestEveryBlockOfTheProvidersPageIsAConfiguration(t *testing.T) {
 			t.Errorf("%v in\n%s", err, block[1])
 		}
 	}
+}
+
+// blocksOf are the configurations in a page, which has so many at least.
+func blocksOf(t *testing.T, page string, least int) [][]string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := tomlBlock.FindAllStringSubmatch(string(text), -1)
+	if len(blocks) < least {
+		t.Fatalf("%d blocks in %s", len(blocks), page)
+	}
+	return blocks
 }
 
 func TestTheProvidersPageNamesEveryFlagAndFormat(t *testing.T) {
