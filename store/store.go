@@ -17,6 +17,7 @@ type Store interface {
 	Blobs() Blobs
 	Archive() Archive
 	Bus() Bus
+	Retention() Retention
 	// Check reports whether the store can be written to durably now, with a
 	// remedy in the error when it can't.
 	Check(ctx context.Context) error
@@ -235,6 +236,8 @@ type Archive interface {
 	// Sessions lists sessions whose ids begin with prefix, the latest active
 	// first, at most limit, those after the cursor; an empty next ends it.
 	Sessions(ctx context.Context, prefix, after string, limit int) (list []SessionInfo, next string, err error)
+	// Session describes one session; ErrNotFound if there is none.
+	Session(ctx context.Context, session string) (SessionInfo, error)
 	// Read returns up to limit entries from position from on, summaries
 	// included, and never more than what is stored. ErrNotFound if there is no
 	// such session.
@@ -244,6 +247,18 @@ type Archive interface {
 	// Purge deletes the session whole, its inbox and dead letters included, but
 	// still knows its events' ids. It needs a lease and ends it.
 	Purge(ctx context.Context, lease Lease) error
+}
+
+// Retention deletes what has outlived its use; sessions are purged under a lease
+// ([Archive]). Each call works through all there is and may be ended by ctx.
+type Retention interface {
+	// ForgetDead deletes the dead letters buried before then, and returns how
+	// many there were.
+	ForgetDead(ctx context.Context, before time.Time) (int, error)
+	// ForgetBlobs deletes blobs whose latest Put was before then, but for those
+	// that keep wants, and returns how many there were. Putting a blob's bytes
+	// again, at any moment, keeps it. keep must not call the store.
+	ForgetBlobs(ctx context.Context, before time.Time, keep func(ref string) bool) (int, error)
 }
 
 // SessionInfo describes a session. Owner is empty while nobody holds it.

@@ -36,6 +36,19 @@ func (a *archive) Sessions(ctx context.Context, prefix, after string, limit int)
 	return session.Page(list, limit)
 }
 
+func (a *archive) Session(ctx context.Context, id string) (store.SessionInfo, error) {
+	s := (*Store)(a)
+	if err := s.enter(ctx); err != nil {
+		return store.SessionInfo{}, fmt.Errorf("session %s: %w", id, err)
+	}
+	defer s.mu.Unlock()
+	r := s.sessions[id]
+	if r == nil {
+		return store.SessionInfo{}, fmt.Errorf("session %s: %w", id, store.ErrNotFound)
+	}
+	return r.Info(id, now()), nil
+}
+
 func (a *archive) Read(ctx context.Context, id string, from int64, limit int) ([]store.Entry, error) {
 	s := (*Store)(a)
 	if err := s.enter(ctx); err != nil {

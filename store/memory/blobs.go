@@ -13,6 +13,12 @@ import (
 
 type blobStore Store
 
+// blob is what was put, and when last.
+type blob struct {
+	data []byte
+	put  int64
+}
+
 func (s *blobStore) Put(ctx context.Context, r io.Reader, max int64) (string, error) {
 	data, err := io.ReadAll(io.LimitReader(r, max+1))
 	if err != nil {
@@ -28,7 +34,7 @@ func (s *blobStore) Put(ctx context.Context, r io.Reader, max int64) (string, er
 	defer st.mu.Unlock()
 	sum := sha256.Sum256(data)
 	ref := "sha256:" + hex.EncodeToString(sum[:])
-	s.blobs[ref] = data
+	s.blobs[ref] = blob{data, now()}
 	return ref, nil
 }
 
@@ -38,9 +44,9 @@ func (s *blobStore) Open(ctx context.Context, ref string) (io.ReadCloser, error)
 		return nil, fmt.Errorf("open blob: %w", err)
 	}
 	defer st.mu.Unlock()
-	data, ok := s.blobs[ref]
+	b, ok := s.blobs[ref]
 	if !ok {
 		return nil, fmt.Errorf("open blob %q: %w", ref, store.ErrNotFound)
 	}
-	return io.NopCloser(bytes.NewReader(data)), nil
+	return io.NopCloser(bytes.NewReader(b.data)), nil
 }

@@ -21,7 +21,7 @@ type Store struct {
 	terms    map[string]*tenancy
 	state    state
 	counters counters
-	blobs    map[string][]byte
+	blobs    map[string]blob
 	read     store.Reader // nil: nothing is found
 
 	bus localbus.Bus
@@ -37,7 +37,7 @@ func New() *Store {
 		terms:    map[string]*tenancy{},
 		state:    state{values: map[string]stateValue{}},
 		counters: counters{sums: map[string]*sum{}, reserved: map[string]*reservation{}},
-		blobs:    map[string][]byte{},
+		blobs:    map[string]blob{},
 	}
 }
 
@@ -96,6 +96,9 @@ func (s *Store) Counters() store.Counters { return (*counterStore)(s) }
 
 // Blobs implements store.Store.
 func (s *Store) Blobs() store.Blobs { return (*blobStore)(s) }
+
+// Retention implements store.Store.
+func (s *Store) Retention() store.Retention { return (*retention)(s) }
 
 // Archive implements store.Store.
 func (s *Store) Archive() store.Archive { return (*archive)(s) }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	goredis "github.com/redis/go-redis/v9"
+
 	"clawbot/store"
 	rules "clawbot/store/internal/session"
 )
@@ -43,35 +45,70 @@ func (s *Store) sessions(ctx context.Context, prefix string, from rules.Cursor, 
 	list := slices.DeleteFunc(scored(flat), func(e score) bool { return !from.Before(e.at*1000, e.id) })
 	slices.SortFunc(list, func(x, y score) int { return cmp.Or(cmp.Compare(y.at, x.at), cmp.Compare(x.id, y.id)) })
 	var out []store.SessionInfo
-	for _, e := range list {
-		if len(out) == limit {
-			break
-		}
-		info, err := s.info(ctx, e)
+	for len(list) > 0 && len(out) < limit {
+		n := min(len(list), limit-len(out))
+		infos, err := s.infos(ctx, list[:n])
 		if err != nil {
 			return nil, err
 		}
-		if info != nil {
+		out, list = append(out, infos...), list[n:]
+	}
+	return out, nil
+}
+
+// infos describes sessions, in one pipeline; those that have just been purged
+// are left out.
+func (s *Store) infos(ctx context.Context, of []score) (out []store.SessionInfo, err error) {
+	pipe := s.client.Pipeline()
+	answers := make([]*goredis.Cmd, len(of))
+	for i, e := range of {
+		answers[i] = pipe.EvalSha(ctx, s.scripts.info.hash, s.keys.session(e.id), e.id)
+	}
+	_, _ = pipe.Exec(ctx) // what failed is called again
+	for i, answer := range answers {
+		reply, err := answer.Result()
+		if err != nil {
+			if reply, err = s.call(ctx, s.scripts.info, s.keys.session(of[i].id), of[i].id); err != nil {
+				return nil, err
+			}
+		}
+		if info := infoOf(of[i].id, reply); info != nil {
+			info.LastActive = time.UnixMicro(of[i].at) // as the list is ordered
 			out = append(out, *info)
 		}
 	}
 	return out, nil
 }
 
-// info describes a session, nil if it has just been purged.
-func (s *Store) info(ctx context.Context, e score) (*store.SessionInfo, error) {
-	reply, err := s.call(ctx, s.scripts.info, s.keys.session(e.id))
-	if err != nil {
-		return nil, err
-	}
+// infoOf decodes what scripts/info.lua says, nil where there is no session.
+func infoOf(id string, reply any) *store.SessionInfo {
 	a := list(reply)
-	if len(a) != 4 {
-		return nil, nil
+	if len(a) != 5 {
+		return nil
 	}
 	return &store.SessionInfo{
-		Session: e.id, Tail: number(a[0]), Generation: number(a[1]), Owner: text(a[2]), Waiting: int(number(a[3])),
-		LastActive: time.UnixMicro(e.at),
-	}, nil
+		Session: id, Tail: number(a[0]), Generation: number(a[1]), Owner: text(a[2]), Waiting: int(number(a[3])),
+		LastActive: time.UnixMicro(number(a[4])),
+	}
+}
+
+func (a *archive) Session(ctx context.Context, id string) (store.SessionInfo, error) {
+	s := (*Store)(a)
+	var reply any
+	err := store.CheckSession(id)
+	if err != nil {
+		err = store.ErrNotFound
+	} else {
+		reply, err = s.call(ctx, s.scripts.info, s.keys.session(id), id)
+	}
+	info := infoOf(id, reply)
+	if err == nil && info == nil {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return store.SessionInfo{}, fmt.Errorf("session %s: %w", id, err)
+	}
+	return *info, nil
 }
 
 func (a *archive) Read(ctx context.Context, id string, from int64, limit int) ([]store.Entry, error) {

@@ -83,7 +83,7 @@ func (s *Store) putChunks(ctx context.Context, where string, r io.Reader, max in
 // are made to stay, for they may be of a Put that died before it did that.
 func (s *Store) nameBlob(ctx context.Context, ref, where string) error {
 	name := s.keys.reference(ref)
-	reply, err := s.call(ctx, s.scripts.nameBlob, []string{name}, where)
+	reply, err := s.call(ctx, s.scripts.nameBlob, name, where, ref)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (s *Store) nameBlob(ctx context.Context, ref, where string) error {
 	if stays {
 		return s.retry(ctx, func() error { return s.client.Del(ctx, where).Err() })
 	}
-	if err := s.retry(ctx, func() error { return s.client.Set(ctx, name, where, 0).Err() }); err != nil {
+	if err := s.retry(ctx, func() error { return s.client.Set(ctx, name[0], where, 0).Err() }); err != nil {
 		return err
 	}
 	_, err = s.persist(ctx, where)
@@ -119,7 +119,7 @@ func (b *blobs) Open(ctx context.Context, ref string) (io.ReadCloser, error) {
 	s := (*Store)(b)
 	r := &blobReader{ctx: ctx, s: s}
 	err := s.retry(ctx, func() error {
-		where, err := s.client.Get(ctx, s.keys.reference(ref)).Result()
+		where, err := s.client.Get(ctx, s.keys.reference(ref)[0]).Result()
 		if err != nil && !errors.Is(err, goredis.Nil) {
 			return err
 		}

@@ -65,9 +65,12 @@ func (l *layout) counter(key string) string    { return l.prefix + ":{count}:sum
 func (l *layout) reservation(id string) string { return l.prefix + ":{count}:res:" + id }
 func (l *layout) windows() string              { return l.prefix + ":{count}:windows" }
 func (l *layout) blob(nonce string) string     { return l.part(nonce) + "blob:" + nonce }
-func (l *layout) reference(ref string) string  { return l.part(ref) + "ref:" + ref }
-func (l *layout) mark() string                 { return l.prefix + ":meta" }
-func (l *layout) channel(topic string) string  { return l.prefix + ":bus:" + topic }
+func (l *layout) reference(ref string) []string {
+	part := l.part(ref)
+	return []string{part + "ref:" + ref, part + "refs"}
+}
+func (l *layout) mark() string                { return l.prefix + ":meta" }
+func (l *layout) channel(topic string) string { return l.prefix + ":bus:" + topic }
 func (l *layout) probe() []string {
 	tag := l.parts[0] + "probe"
 	return []string{tag + "/s", tag + "/l", tag + "/h", tag + "/z"}

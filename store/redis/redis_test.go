@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9/logging"
 	"go.uber.org/goleak"
@@ -87,7 +88,12 @@ func TestStoreAnswersAsMemoryDoes(t *testing.T) {
 func oneNodeCluster(t testing.TB) string {
 	s := redistest.Start(t, "--cluster-enabled", "yes")
 	command(t, s.Addr, "CLUSTER", "ADDSLOTSRANGE", "0", "16383")
-	for !strings.Contains(fmt.Sprint(command(t, s.Addr, "CLUSTER", "INFO")), "cluster_state:ok") {
+	c := client(t, s.Addr)
+	for info := ""; !strings.Contains(info, "cluster_state:ok"); time.Sleep(10 * time.Millisecond) {
+		var err error
+		if info, err = c.Do(t.Context(), "CLUSTER", "INFO").Text(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return "redis-cluster://" + s.Addr
 }

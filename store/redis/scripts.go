@@ -20,7 +20,7 @@ type scripts struct {
 	accept, acquire, renew, peek, drain, append, load, intent, setReply, compact, bury, release, handOff *script
 	due, purge, sessions, info, read, dead                                                               *script
 	elect, renewTerm, resign, getTerm, putTerm                                                           *script
-	putState, deleteState, listState, reserve, settle, sum, nameBlob                                     *script
+	putState, deleteState, listState, reserve, settle, sum, nameBlob, forgetBlob, forgetDead             *script
 	enter, claim, probe                                                                                  *script
 }
 
@@ -35,6 +35,7 @@ func newScripts() *scripts {
 		elect: plain("elect"), renewTerm: plain("renewterm"), resign: plain("resign"), getTerm: plain("getterm"), putTerm: plain("putterm"),
 		putState: plain("putstate"), deleteState: plain("deletestate"), listState: plain("liststate"),
 		reserve: plain("reserve"), settle: plain("settle"), sum: plain("sum"), nameBlob: plain("nameblob"),
+		forgetBlob: plain("forgetblob"), forgetDead: plain("forgetdead"),
 		enter: plain("enter"), claim: plain("claim"), probe: plain("probe"),
 	}
 }

@@ -40,6 +40,23 @@ func (a *archive) Sessions(ctx context.Context, prefix, after string, limit int)
 	return rules.Page(list, limit)
 }
 
+func (a *archive) Session(ctx context.Context, id string) (info store.SessionInfo, err error) {
+	err = (*Store)(a).read(ctx, func(c *conn) error {
+		se, err := readSession(c, id)
+		if err == nil && se == nil {
+			err = store.ErrNotFound
+		}
+		if err == nil {
+			info = se.Info(id, now())
+		}
+		return err
+	})
+	if err != nil {
+		return store.SessionInfo{}, fmt.Errorf("session %s: %w", id, err)
+	}
+	return info, nil
+}
+
 func (a *archive) Read(ctx context.Context, id string, from int64, limit int) (list []store.Entry, err error) {
 	err = (*Store)(a).read(ctx, func(c *conn) error {
 		se, err := readSession(c, id)

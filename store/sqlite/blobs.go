@@ -56,9 +56,12 @@ func (s *Store) putBlob(ctx context.Context, r io.Reader, max int64) (string, er
 			return err
 		}
 		if there > 0 {
+			if err := t.exec("UPDATE blobs SET put = ? WHERE ref = ?", now(), ref); err != nil {
+				return err
+			}
 			return t.dropBlob(id)
 		}
-		return t.exec("UPDATE blobs SET ref = ? WHERE id = ?", ref, id)
+		return t.exec("UPDATE blobs SET ref = ?, put = ? WHERE id = ?", ref, now(), id)
 	})
 }
 

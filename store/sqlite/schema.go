@@ -128,6 +128,8 @@ CREATE TABLE indexed (
 	upto    INTEGER NOT NULL,    -- position from which on nothing is in found yet
 	owner   TEXT NOT NULL        -- of the last user entry before upto
 ) STRICT;
+`, `
+ALTER TABLE blobs ADD COLUMN put INTEGER NOT NULL DEFAULT 0; -- when last
 `}
 
 // migrate brings the database to the present schema, or refuses one that is

@@ -125,7 +125,7 @@ func TestADatabaseOfTheFirstSchemaIsSearchedAfterTheUpdate(t *testing.T) {
 	s := openAt(t, path)
 	fill(t, s, "old", "ann", 300, func(i int) string { return fmt.Sprint("bird number", i) })
 	err := s.do(t.Context(), false, func(tx *tx) error {
-		for _, sql := range []string{"DROP TABLE found", "DROP TABLE indexed", "PRAGMA user_version = 1"} {
+		for _, sql := range []string{"DROP TABLE found", "DROP TABLE indexed", "ALTER TABLE blobs DROP COLUMN put", "PRAGMA user_version = 1"} {
 			if err := tx.exec(sql); err != nil {
 				return err
 			}

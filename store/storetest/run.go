@@ -42,7 +42,7 @@ func Run(t *testing.T, h Harness) {
 		{"fencing", fencingTests}, {"drain", drainTests}, {"append", appendTests}, {"intent", intentTests},
 		{"reply", replyTests}, {"compact", compactTests}, {"release", releaseTests}, {"handoff", handOffTests},
 		{"bury", buryTests}, {"due", dueTests}, {"terms", termTests}, {"state", stateTests},
-		{"counters", counterTests}, {"blobs", blobTests}, {"archive", archiveTests}, {"bus", busTests},
+		{"counters", counterTests}, {"blobs", blobTests}, {"archive", archiveTests}, {"retention", retentionTests}, {"bus", busTests},
 		{"search", searchTests}, {"races", raceTests}, {"close", closeTests},
 	}
 	for _, topic := range topics {
