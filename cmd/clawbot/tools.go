@@ -144,7 +144,7 @@ func (b *toolbox) line(name string) toolLine {
 		return line
 	}
 	line.Source, line.Overrides = entry.Source, entry.Overrides
-	line.Approval = b.approval(&entry.Tool)
+	line.Approval, line.Deferred = b.approval(&entry.Tool), b.isDeferred(name)
 	return line
 }
 
@@ -172,7 +172,10 @@ func printTools(io streams, lines []toolLine) error {
 			source += " (instead of " + strings.Join(line.Overrides, ", ") + ")"
 		}
 		hidden := strings.Join(line.Hidden, "; ")
-		if line.Visible {
+		switch {
+		case line.Visible && line.Deferred:
+			hidden = "- (found with " + findTools + ")"
+		case line.Visible:
 			hidden = "-"
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", line.Name, source, line.Approval, hidden)

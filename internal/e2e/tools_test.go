@@ -226,6 +226,9 @@ deny = ["test__picture"]
 func TestDeferredToolsAreFoundAndCalled(t *testing.T) {
 	program, _ := mcpScript(t)
 	w := newWorld(t, options{script: talk, config: fmt.Sprintf("[tools.mcp.test]\ncommand = [%q]\ndefer = true\n[tools]\ndeny = [\"test__picture\"]", program)})
+	if list := w.cli("tools", "list"); !matches(list, `(?m)^test__add .* - \(found with find_tools\)$`) {
+		t.Errorf("the list:\n%s", list)
+	}
 	w.say("what do you have?")
 	if has := w.saying("Tools: "); !strings.Contains(has, "find_tools") || strings.Contains(has, "test__") {
 		t.Errorf("declared: %s", has)

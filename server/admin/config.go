@@ -69,4 +69,6 @@ type Tool struct {
 	Overrides []string `json:"overrides,omitempty"`
 	Approval  string   `json:"approval,omitempty"`
 	Hidden    []string `json:"hidden,omitempty"`
+	// Deferred tools are not declared to the model, which finds them.
+	Deferred bool `json:"deferred,omitempty"`
 }
