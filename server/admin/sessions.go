@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -111,16 +112,11 @@ func (a *Admin) describe(ctx context.Context, info store.SessionInfo) (sessionVi
 
 // find returns one session, errGone if there is none.
 func (a *Admin) find(ctx context.Context, id string) (store.SessionInfo, error) {
-	list, _, err := a.cfg.Store.Archive().Sessions(ctx, id, "", 8)
-	if err != nil {
-		return store.SessionInfo{}, err
+	info, err := a.cfg.Store.Archive().Session(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		err = errGone
 	}
-	for _, info := range list {
-		if info.Session == id { // longer ids may begin alike
-			return info, nil
-		}
-	}
-	return store.SessionInfo{}, errGone
+	return info, err
 }
 
 // stopSession ends what is being worked on, as /stop does.

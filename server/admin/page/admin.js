@@ -46,7 +46,7 @@ async function route() {
   for (const a of $("tabs").children) {
     if (a.dataset.view === known?.[0]) {
       a.setAttribute("aria-current", "page");
-      a.scrollIntoView({ block: "nearest", inline: "nearest" });
+      a.scrollIntoView({ block: "nearest", inline: "center" });
     } else a.removeAttribute("aria-current");
   }
   if (!known) return missing();
@@ -118,7 +118,7 @@ function tabs(state) {
     const now = /^\/admin\/?([^/]*)/.exec(location.pathname)?.[1] || "sessions";
     const tab = $("tabs").querySelector(`[data-view="${CSS.escape(now)}"]`);
     tab?.setAttribute("aria-current", "page");
-    tab?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    tab?.scrollIntoView({ block: "nearest", inline: "center" });
   }
   const count = $("tabs").querySelector(".count");
   count.textContent = state.pending;
