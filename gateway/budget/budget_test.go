@@ -372,3 +372,19 @@ func TestWithoutItsStoreABudgetSpendsNothing(t *testing.T) {
 		t.Errorf("asked %d times: %v", len(model.asked), err)
 	}
 }
+
+func TestWhatWasSpentInTheMorningStillCountsAtNight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBudget(t, memory.New(), Limits{DailyUSD: 0.3, UserUSD: 0.3})
+		a := account("chat:1", "chat:ana")
+		model := dollar(step{usage: agentcore.Usage{Input: 20, Output: 80}})
+		for i, want := range []bool{true, true, true, false} {
+			if i > 0 {
+				time.Sleep(7*time.Hour + 50*time.Minute)
+			}
+			if _, err := ask(With(t.Context(), a), b.Model(model), request(80)); (err == nil) != want {
+				t.Errorf("call %d, at %s: %v", i, time.Now().UTC().Format(time.TimeOnly), err)
+			}
+		}
+	})
+}
