@@ -185,14 +185,9 @@ func (g *Gateway) Owner() string { return g.cfg.Owner }
 
 // sessionInfo describes one session; an unknown one is empty.
 func (g *Gateway) sessionInfo(ctx context.Context, session string) (store.SessionInfo, error) {
-	list, _, err := g.cfg.Store.Archive().Sessions(ctx, session, "", 8)
-	if err != nil {
-		return store.SessionInfo{}, err
+	info, err := g.cfg.Store.Archive().Session(ctx, session)
+	if errors.Is(err, store.ErrNotFound) {
+		return store.SessionInfo{Session: session}, nil
 	}
-	for _, s := range list {
-		if s.Session == session { // longer ids may begin alike
-			return s, nil
-		}
-	}
-	return store.SessionInfo{Session: session}, nil
+	return info, err
 }
