@@ -196,7 +196,7 @@ func TestOccurrencesAreThoseFoundByLookingAtEveryMinute(t *testing.T) {
 	checked := 0
 	for _, name := range zones {
 		z := zone(t, name)
-		for at := time.Date(2018, 1, 1, 0, 0, 0, 0, z); at.Year() < 2030; {
+		for at := time.Date(2022, 1, 1, 0, 0, 0, 0, z); at.Year() < 2030; {
 			_, change := at.ZoneBounds()
 			if change.IsZero() || change.Year() >= 2030 {
 				change = time.Date(2028, 2, 29, 0, 0, 0, 0, z)
@@ -221,7 +221,7 @@ func TestOccurrencesAreThoseFoundByLookingAtEveryMinute(t *testing.T) {
 			at = change
 		}
 	}
-	if checked < 20_000 {
+	if checked < 10_000 {
 		t.Errorf("only %d occurrences were compared", checked)
 	}
 }

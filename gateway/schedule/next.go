@@ -18,8 +18,7 @@ func (c Cron) Next(after time.Time, zone *time.Location) time.Time {
 		return c.nextPassing(after, zone)
 	}
 	y, m, d := after.In(zone).Date()
-	// What belongs to a day that clocks cut short may come on the next one.
-	day := time.Date(y, m, d-1, 0, 0, 0, 0, time.UTC)
+	day := time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
 	for end := day.AddDate(searched, 0, 0); day.Before(end); {
 		if c.months&(1<<day.Month()) == 0 {
 			day = time.Date(day.Year(), day.Month()+1, 1, 0, 0, 0, 0, time.UTC)
