@@ -16,6 +16,9 @@ import (
 type DiscordConfig struct {
 	// Addr to listen on; "127.0.0.1:0" by default.
 	Addr string
+	// InProcess listens nowhere: calls come through ServeHTTP alone, which works
+	// in a testing/synctest bubble.
+	InProcess bool
 	// BotID is the bot's user id, and the application's; the token begins with
 	// it.
 	BotID string
@@ -103,10 +106,7 @@ func NewDiscord(cfg DiscordConfig) *Discord {
 		cfg.InteractionTimeout = 3 * time.Second
 	}
 	cfg.Shards = max(cfg.Shards, 1)
-	listener, err := net.Listen("tcp", cfg.Addr)
-	if err != nil {
-		panic("channeltest: listen: " + err.Error())
-	}
+	listener := listen(cfg.Addr, cfg.InProcess)
 	d := &Discord{
 		cfg: cfg, listener: listener,
 		token:  base64.RawStdEncoding.EncodeToString([]byte(cfg.BotID)) + ".FakeOf.a-token-for-the-fake-of-discord",
@@ -122,7 +122,9 @@ func NewDiscord(cfg DiscordConfig) *Discord {
 		Handler: d, ReadHeaderTimeout: 30 * time.Second,
 		BaseContext: func(net.Listener) context.Context { return d.ctx },
 	}
-	d.running.Go(func() { _ = d.server.Serve(listener) })
+	if listener != nil {
+		d.running.Go(func() { _ = d.server.Serve(listener) })
+	}
 	return d
 }
 
@@ -141,7 +143,7 @@ func (d *Discord) Close() {
 }
 
 // URL is what a bot uses as Discord's address.
-func (d *Discord) URL() string { return "http://" + d.listener.Addr().String() }
+func (d *Discord) URL() string { return addressOf(d.listener) }
 
 // Token is the bot's token.
 func (d *Discord) Token() string { return d.token }

@@ -16,6 +16,9 @@ import (
 type TelegramConfig struct {
 	// Addr to listen on; "127.0.0.1:0" by default.
 	Addr string
+	// InProcess listens nowhere: calls come through ServeHTTP alone, which works
+	// in a testing/synctest bubble.
+	InProcess bool
 	// Token of the bot, "<id>:<secret>".
 	Token string
 	// Username of the bot, without "@".
@@ -85,10 +88,7 @@ func NewTelegram(cfg TelegramConfig) *Telegram {
 	if cfg.Username == "" {
 		cfg.Username = "clawbot_bot"
 	}
-	listener, err := net.Listen("tcp", cfg.Addr)
-	if err != nil {
-		panic("channeltest: listen: " + err.Error())
-	}
+	listener := listen(cfg.Addr, cfg.InProcess)
 	id, _, _ := strings.Cut(cfg.Token, ":")
 	botID, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {
@@ -107,7 +107,9 @@ func NewTelegram(cfg TelegramConfig) *Telegram {
 		Handler: t, ReadHeaderTimeout: 30 * time.Second,
 		BaseContext: func(net.Listener) context.Context { return t.ctx },
 	}
-	t.running.Go(func() { _ = t.server.Serve(listener) })
+	if listener != nil {
+		t.running.Go(func() { _ = t.server.Serve(listener) })
+	}
 	return t
 }
 
@@ -121,7 +123,7 @@ func (t *Telegram) Close() {
 }
 
 // URL is what a bot uses as the API's address.
-func (t *Telegram) URL() string { return "http://" + t.listener.Addr().String() }
+func (t *Telegram) URL() string { return addressOf(t.listener) }
 
 // Token is the bot's token.
 func (t *Telegram) Token() string { return t.cfg.Token }

@@ -52,6 +52,7 @@ func newClient(proxy func(*http.Request) (*url.URL, error), perHost int) *http.C
 
 // attempt is what is known of one API call below the typed client.
 type attempt struct {
+	chat   any         // that is written to; nil for what has none
 	stream bool        // the body is large: pass it on as it comes
 	sent   atomic.Bool // a connection was there and the request may have left
 	status atomic.Int64

@@ -86,6 +86,7 @@ type Channel struct {
 	moved     moved
 	admins    adminCache
 	drafts    drafts
+	floods    floods
 	answering sync.WaitGroup // calls made beside receiving
 }
 

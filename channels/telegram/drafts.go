@@ -90,7 +90,7 @@ func (c *Channel) showDraft(ctx context.Context, to channels.Target, id string, 
 }
 
 func (c *Channel) sendDraft(ctx context.Context, params *bot.SendMessageDraftParams) error {
-	return c.call(ctx, draftTimeout, &attempt{}, "sendMessageDraft", func(ctx context.Context) error {
+	return c.call(ctx, draftTimeout, &attempt{chat: params.ChatID}, "sendMessageDraft", func(ctx context.Context) error {
 		_, err := c.api.SendMessageDraft(ctx, params)
 		return err
 	})
@@ -129,10 +129,12 @@ func (c *Channel) editDraft(ctx context.Context, to channels.Target, id string, 
 	return err
 }
 
-// keepDraft shows a draft once more that would fade soon.
+// keepDraft shows a draft once more that would fade soon, unless the bot has so
+// much to say that this would take the place of something.
 func (c *Channel) keepDraft(ctx context.Context, to channels.Target) {
-	params := c.drafts.stale(to.Conversation, time.Now())
-	if params == nil {
+	now := time.Now()
+	params := c.drafts.stale(to.Conversation, now)
+	if params == nil || c.floods.busy(now) {
 		return
 	}
 	if err := c.sendDraft(ctx, params); err != nil {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-telegram/bot"
@@ -27,10 +28,49 @@ func (c *Channel) call(ctx context.Context, timeout time.Duration, a *attempt, o
 	}
 	out := classify(err, a)
 	out.Err = c.presentable("telegram "+op, err)
+	if out.Outcome == channels.RateLimited && a.chat != nil {
+		out.Global = c.floods.another(a.chat, time.Now()) || out.Global
+	}
 	if out.Reason == channels.ReasonAuth {
 		c.health.set(errToken)
 	}
 	return out
+}
+
+// floods tells whose limit a refusal is about, which Telegram does not: what
+// chats are refused in a row is the bot's own.
+type floods struct {
+	mu   sync.Mutex
+	chat any
+	at   time.Time
+	own  time.Time // when the bot's own limit was met last
+}
+
+// floodRow is how far apart refusals of different chats are one row.
+const floodRow = 5 * time.Second
+
+// floodMemory is how long a bot that met its own limit leaves out what is for
+// looks alone.
+const floodMemory = 30 * time.Minute
+
+// another notes a refusal and reports whether another chat was refused just
+// before.
+func (f *floods) another(chat any, now time.Time) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	row := f.chat != nil && f.chat != chat && now.Sub(f.at) < floodRow
+	f.chat, f.at = chat, now
+	if row {
+		f.own = now
+	}
+	return row
+}
+
+// busy reports whether the bot has met its own limit lately.
+func (f *floods) busy(now time.Time) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !f.own.IsZero() && now.Sub(f.own) < floodMemory
 }
 
 // longestError is how much of an error is shown, in bytes: the typed client

@@ -1,9 +1,9 @@
 package telegram
 
 import (
-	"strconv"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 

@@ -53,7 +53,7 @@ func (c *Channel) send(ctx context.Context, to channels.Target, out channels.Out
 	}
 	var sent *models.Message
 	send := func() error {
-		return c.call(ctx, writeTimeout(out), &attempt{}, "sendMessage", func(ctx context.Context) (err error) {
+		return c.call(ctx, writeTimeout(out), &attempt{chat: params.ChatID}, "sendMessage", func(ctx context.Context) (err error) {
 			sent, err = c.api.SendMessage(ctx, params)
 			return err
 		})
@@ -88,7 +88,7 @@ func (c *Channel) Edit(ctx context.Context, to channels.Target, id string, out c
 		LinkPreviewOptions: preview(out), ReplyMarkup: keyboard(out.Buttons),
 	}
 	edit := func() error {
-		return c.call(ctx, writeTimeout(out), &attempt{}, "editMessageText", func(ctx context.Context) error {
+		return c.call(ctx, writeTimeout(out), &attempt{chat: params.ChatID}, "editMessageText", func(ctx context.Context) error {
 			_, err := c.api.EditMessageText(ctx, params)
 			return err
 		})
