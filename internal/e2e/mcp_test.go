@@ -138,7 +138,7 @@ func TestAnMCPServersToolsWorkInAConversation(t *testing.T) {
 				t.Errorf("%d images, want 1", images)
 			}
 			for id, want := range map[string]string{
-				"c3": "/a: Expected integer", "c4": "b is missing", "c5": "a text", "c6": "not found", "c7": "more now", "grown": "grown up",
+				"c3": "/a: Expected integer", "c4": "test refused the call (0): [text from the server test follows", "c5": "a text", "c6": "not found", "c7": "more now", "grown": "grown up",
 			} {
 				if got := result(t, last, id); !strings.Contains(got, want) {
 					t.Errorf("%s: %q, want %q", id, got, want)

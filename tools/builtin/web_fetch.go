@@ -30,6 +30,7 @@ const (
 	maxFetchBytes = 4 << 20
 	maxFetchChars = 30_000
 	fetchTimeout  = 30 * time.Second
+	maxShownURL   = 500
 )
 
 // fetcher runs web_fetch. also allows addresses that are not public; nil allows
@@ -129,7 +130,9 @@ func present(resp *http.Response, body []byte, raw bool, offset int) (agentcore.
 	if err != nil {
 		mediaType, _, _ = mime.ParseMediaType(http.DetectContentType(body))
 	}
-	head := fmt.Sprintf("%s (%s, %s)", resp.Request.URL, resp.Status, mediaType)
+	// The server chose all of this, so it says no more than it must.
+	address := clipped(resp.Request.URL.String(), maxShownURL)
+	head := tools.Defuse(fmt.Sprintf("%s (%d %s, %s)", address, resp.StatusCode, http.StatusText(resp.StatusCode), clipped(mediaType, 100)))
 	if isImage(mediaType) {
 		return agentcore.Result{Content: []agentcore.Block{
 			agentcore.Text{Text: head}, agentcore.Image{MIMEType: mediaType, Data: body},
@@ -147,7 +150,7 @@ func present(resp *http.Response, body []byte, raw bool, offset int) (agentcore.
 	if !raw && (mediaType == "text/html" || mediaType == "application/xhtml+xml") {
 		var title string
 		if title, text = readable(text, resp.Request.URL); title != "" {
-			head += "\n" + title
+			text = title + "\n\n" + text
 		}
 	}
 	shown, rest := window(strings.ToValidUTF8(text, "\uFFFD"), offset)
@@ -156,6 +159,14 @@ func present(resp *http.Response, body []byte, raw bool, offset int) (agentcore.
 		out += fmt.Sprintf("\n[%d more characters; go on with offset %d]", rest, offset+maxFetchChars)
 	}
 	return agentcore.Result{Content: []agentcore.Block{agentcore.Text{Text: out}}, IsError: resp.StatusCode >= 400}, nil
+}
+
+// clipped is at most n bytes of a text of one-byte characters.
+func clipped(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n], "") + "…"
 }
 
 func isText(mediaType string) bool {

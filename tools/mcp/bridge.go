@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"clawbot/agentcore"
@@ -58,7 +59,7 @@ func (s *Server) bridge(t *sdk.Tool) (tools.Tool, error) {
 	if title == "" && t.Annotations != nil {
 		title = t.Annotations.Title
 	}
-	description := strings.ToValidUTF8(t.Description, "\uFFFD")
+	description := tools.Defuse(strings.ToValidUTF8(t.Description, "\uFFFD"))
 	if len(description) > maxDescription {
 		description = strings.ToValidUTF8(description[:maxDescription], "") + " …"
 	}
@@ -121,10 +122,19 @@ func (s *Server) execute(name string) tools.ExecuteFunc {
 		case bounded.Err() != nil:
 			return agentcore.Result{}, fmt.Errorf("%s did not answer within %s; whether it did what was asked is unknown", s.cfg.Name, s.cfg.Timeout)
 		case err != nil:
-			return agentcore.Result{}, fmt.Errorf("%s: %w", s.cfg.Name, err)
+			return agentcore.Result{}, s.refusal(err)
 		}
 		return s.result(result), nil
 	}
+}
+
+// refusal is a server's error for the model: what the server says in it is text
+// from outside.
+func (s *Server) refusal(err error) error {
+	if said, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		return fmt.Errorf("%s refused the call (%d): %s", s.cfg.Name, said.Code, tools.Untrusted("the server "+s.cfg.Name, said.Message))
+	}
+	return fmt.Errorf("%s: %w", s.cfg.Name, err)
 }
 
 // follow passes the progress of one call on until done is called.

@@ -84,7 +84,7 @@ func TestAToolReadsADocumentAndWritesOne(t *testing.T) {
 
 func TestAToolThatFailsSaysHow(t *testing.T) {
 	for script, want := range map[string]string{
-		"echo broken >&2; exit 3":               "exit status 3: broken",
+		"echo broken >&2; exit 3":               "\nbroken\n",
 		"echo hello":                            "one JSON document",
 		`echo '{"text":"a"}{"text":"b"}'`:       "more than one",
 		`echo '{"txt":"a"}'`:                    "unknown field",

@@ -77,7 +77,7 @@ func (m *Manifest) run(ctx context.Context, command []string, timeout time.Durat
 	case bounded.Err() != nil:
 		return fmt.Errorf("the plugin %s did not answer within %s", m.Name, timeout)
 	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
-		return fmt.Errorf("the plugin %s failed: %w%s", m.Name, err, problems.tell())
+		return fmt.Errorf("the plugin %s failed: %w%s", m.Name, err, m.told(problems))
 	case out.over:
 		return fmt.Errorf("the plugin %s wrote more than %d bytes", m.Name, maxAnswer)
 	case len(bytes.TrimSpace(out.kept)) == 0:
@@ -118,10 +118,11 @@ func (l *limited) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (l *limited) tell() string {
+// told is what a program wrote to stderr, which may be about text from outside.
+func (m *Manifest) told(l *limited) string {
 	text := strings.TrimSpace(strings.ToValidUTF8(string(l.kept), "\uFFFD"))
 	if text == "" {
 		return ""
 	}
-	return ": " + text
+	return ": " + tools.Untrusted("the plugin "+m.Name, text)
 }
