@@ -126,7 +126,10 @@ func (s *Slack) conversationsInfo(req *slackCall) (slackObject, string) {
 	if c == nil {
 		return nil, "channel_not_found"
 	}
-	return slackObject{"channel": slackObject{"id": c.id, "name": c.name, "is_im": c.kind == "im", "is_member": true}}, ""
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	member := c.barred != "not_in_channel" && c.kind != "im"
+	return slackObject{"channel": slackObject{"id": c.id, "name": c.name, "is_im": c.kind == "im", "is_member": member}}, ""
 }
 
 func (s *Slack) history(req *slackCall) (slackObject, string) {

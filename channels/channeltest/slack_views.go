@@ -19,14 +19,23 @@ type SlackView struct {
 		Text string `json:"text"`
 	} `json:"title"`
 	Blocks []struct {
-		Type    string `json:"type"`
-		ID      string `json:"block_id"`
+		Type    string          `json:"type"`
+		ID      string          `json:"block_id"`
+		Text    json.RawMessage `json:"text"`
 		Element struct {
 			Type     string `json:"type"`
 			ActionID string `json:"action_id"`
 			Most     int    `json:"max_length"`
 		} `json:"element"`
 	} `json:"blocks"`
+}
+
+// Words is the text of the form's first block.
+func (v SlackView) Words() string {
+	if len(v.Blocks) == 0 {
+		return ""
+	}
+	return blockText(v.Blocks[0].Text)
 }
 
 // slackViews are the forms that are open, and who may open one.

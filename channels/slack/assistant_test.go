@@ -123,3 +123,20 @@ func TestAMessageIsAskedAboutWithAShortcutAndAForm(t *testing.T) {
 		}
 	}
 }
+
+func TestWhereTheBotIsNotTheFormSaysSo(t *testing.T) {
+	r := start(t)
+	ts := r.Send(channeltest.SlackIncoming{Channel: general, User: ben, Text: "a secret", Silent: true})
+	r.Bar(general, "not_in_channel")
+	r.MessageShortcut(general, ana, ts, askAbout)
+	view, err := r.WaitView(r.ctx, ana)
+	r.must(err)
+	if view.Callback != "" || !strings.Contains(view.Words(), "/invite") {
+		t.Errorf("the form is %+v", view)
+	}
+	ts = r.Send(channeltest.SlackIncoming{Channel: r.Direct(ben), User: ben, Text: "in private", Silent: true})
+	r.MessageShortcut(r.Direct(ben), ben, ts, askAbout)
+	if view, err = r.WaitView(r.ctx, ben); err != nil || view.Callback != askAbout {
+		t.Errorf("the form is %+v, %v", view, err)
+	}
+}

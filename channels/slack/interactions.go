@@ -77,8 +77,8 @@ func (s *signs) gone(to channels.Target) bool {
 func (s *signs) disabled() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.off }
 func (s *signs) disable()       { s.mu.Lock(); s.off = true; s.mu.Unlock() }
 
-// Typing shows in the thread that the bot works. A new message in the thread
-// takes the sign away; so does the last edit of one, see clearSign. Outside of
+// Typing shows in the thread that the bot works. Its words go with a new message
+// in the thread; all of it goes with the last word, see clearSign. Outside of
 // threads Slack has no such sign.
 func (c *Channel) Typing(ctx context.Context, to channels.Target) (int, error) {
 	if to.Thread == "" {
@@ -116,7 +116,8 @@ func (c *Channel) status(ctx context.Context, to channels.Target, text string) e
 }
 
 // clearSign takes the sign away when a reply is complete: an edit alone would
-// leave it there for two minutes.
+// leave it there for two minutes, and a message takes the words away, but not the
+// stop button.
 func (c *Channel) clearSign(ctx context.Context, to channels.Target) {
 	if to.Thread == "" || !c.signs.gone(to) {
 		return

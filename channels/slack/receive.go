@@ -204,6 +204,7 @@ func (c *Channel) accept(ctx context.Context, host channels.Host, a *arrival) er
 		c.log.Debug("dropped a message of somebody from another organisation", "user", a.in.Sender.ID, "chat", a.in.Target.Chat)
 		return nil
 	}
+	c.talks.note(a.in)
 	var wait backoff
 	for {
 		err := host.Accept(ctx, *a.in)
@@ -212,7 +213,6 @@ func (c *Channel) accept(ctx context.Context, host channels.Host, a *arrival) er
 				c.health.clear()
 			}
 			c.twins.add(a.in.EventID, a.form)
-			c.talks.note(a.in)
 			c.entitle(a.in)
 			return nil
 		}

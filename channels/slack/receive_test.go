@@ -357,9 +357,9 @@ func TestSlacksOwnStopButtonStops(t *testing.T) {
 
 func TestWhereAChannelIsAnsweredCanBeSaidOfItAlone(t *testing.T) {
 	r := startWith(t, channeltest.SlackConfig{}, Config{ReplyInRooms: map[string]string{general: ReplyInChannel}})
-	r.SendText(general, ana, r.Mention()+" here")
-	r.SendText("C0OTHER", ana, r.Mention()+" there")
-	if here, there := r.next("here").Target, r.next("there").Target; here.Thread != "" || there.Thread == "" {
+	r.SendText(general, ana, r.Mention()+" in one")
+	r.SendText("C0OTHER", ana, r.Mention()+" elsewhere")
+	if here, there := r.next("in one").Target, r.next("elsewhere").Target; here.Thread != "" || there.Thread == "" {
 		t.Errorf("answered in %q and %q", here.Thread, there.Thread)
 	}
 }

@@ -33,6 +33,7 @@ type person struct {
 	roles   []string
 	bot     bool
 	foreign bool
+	team    string // empty if it is not told
 	until   time.Time
 }
 
@@ -72,6 +73,13 @@ func (c *Channel) fill(ctx context.Context, a *arrival) {
 	}
 }
 
+// team is the workspace of somebody who was heard, else the bot's own.
+func (c *Channel) team(user string) string {
+	c.people.mu.Lock()
+	defer c.people.mu.Unlock()
+	return first(c.people.byID[user].team, c.me.Load().team)
+}
+
 // person returns what is known of a user, and asks Slack at most once an hour.
 func (c *Channel) person(ctx context.Context, id string) person {
 	now := time.Now()
@@ -109,7 +117,7 @@ func (c *Channel) person(ctx context.Context, id string) person {
 func (c *Channel) describe(u *slack.User) person {
 	p := person{
 		name: strings.TrimSpace(first(u.Profile.DisplayName, u.Profile.RealName, u.RealName, u.Name)),
-		bot:  u.IsBot || u.ID == "USLACKBOT",
+		bot:  u.IsBot || u.ID == "USLACKBOT", team: u.TeamID,
 	}
 	me := c.me.Load()
 	sameOrg := u.TeamID == "" || u.TeamID == me.team || me.enterprise != "" && u.Enterprise.EnterpriseID == me.enterprise

@@ -107,7 +107,9 @@ func (c *Channel) Post(ctx context.Context, to channels.Target, out channels.Out
 	if err = c.plainly(to, &m, send); err != nil {
 		return "", err
 	}
-	c.signs.gone(to) // Slack takes the sign away itself
+	if !out.Draft {
+		c.clearSign(ctx, to)
+	}
 	return ts, nil
 }
 

@@ -18,7 +18,8 @@ const (
 	maxQuestion = 3_000
 	// maxKept is how much of the message is kept in the form: Slack takes 3,000
 	// characters, JSON included.
-	maxKept = 1_800
+	maxKept   = 1_800
+	formTitle = "Ask about a message"
 )
 
 // asked is what a form keeps of the message that it asks about.
@@ -39,19 +40,13 @@ func (c *Channel) openForm(i *interaction) {
 	if err != nil {
 		return
 	}
-	text := func(s string) *slack.TextBlockObject {
-		return slack.NewTextBlockObject(slack.PlainTextType, s, true, false)
-	}
-	input := slack.NewPlainTextInputBlockElement(text("What should I do with it?"), askAbout)
-	input.Multiline, input.MaxLength = true, maxQuestion
-	view := slack.ModalViewRequest{
-		Type: slack.VTModal, CallbackID: askAbout, PrivateMetadata: string(data),
-		Title: text("Ask about a message"), Submit: text("Ask"), Close: text("Cancel"),
-		Blocks: slack.Blocks{BlockSet: []slack.Block{slack.NewInputBlock(askAbout, text("Question"), nil, input)}},
-	}
 	c.beside.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), signTimeout)
 		defer cancel()
+		view := questionForm(string(data))
+		if c.outside(ctx, i.Channel.ID) {
+			view = notice("I am not in this conversation, so I could not answer here. Invite me with /invite, then ask again.")
+		}
 		err := c.call(ctx, signTimeout, "views.open", func(ctx context.Context) error {
 			_, err := c.api.OpenViewContext(ctx, i.Trigger, view)
 			return err
@@ -60,6 +55,42 @@ func (c *Channel) openForm(i *interaction) {
 			c.log.Warn("a form could not be opened", "user", i.User.ID, "error", err)
 		}
 	})
+}
+
+// outside reports that the bot is not in a conversation, as far as it may know.
+func (c *Channel) outside(ctx context.Context, channel string) bool {
+	var at *slack.Channel
+	err := c.call(ctx, lookTimeout, "conversations.info", func(ctx context.Context) (err error) {
+		at, err = c.api.GetConversationInfoContext(ctx, &slack.GetConversationInfoInput{ChannelID: channel})
+		return err
+	})
+	if err != nil {
+		return is(err, "channel_not_found")
+	}
+	return !at.IsMember && !at.IsIM && !at.IsMpIM
+}
+
+func plainText(s string) *slack.TextBlockObject {
+	return slack.NewTextBlockObject(slack.PlainTextType, s, true, false)
+}
+
+// questionForm asks for a question; it keeps what it is about.
+func questionForm(about string) slack.ModalViewRequest {
+	input := slack.NewPlainTextInputBlockElement(plainText("What should I do with it?"), askAbout)
+	input.Multiline, input.MaxLength = true, maxQuestion
+	return slack.ModalViewRequest{
+		Type: slack.VTModal, CallbackID: askAbout, PrivateMetadata: about,
+		Title: plainText(formTitle), Submit: plainText("Ask"), Close: plainText("Cancel"),
+		Blocks: slack.Blocks{BlockSet: []slack.Block{slack.NewInputBlock(askAbout, plainText("Question"), nil, input)}},
+	}
+}
+
+// notice says why there is no form.
+func notice(text string) slack.ModalViewRequest {
+	return slack.ModalViewRequest{
+		Type: slack.VTModal, Title: plainText(formTitle), Close: plainText("Close"),
+		Blocks: slack.Blocks{BlockSet: []slack.Block{slack.NewSectionBlock(plainText(text), nil, nil)}},
+	}
 }
 
 // readForm turns a submitted form into a message that is answered in the thread

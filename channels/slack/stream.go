@@ -77,7 +77,7 @@ func (c *Channel) begin(ctx context.Context, to channels.Target, out channels.Ou
 	err := c.call(ctx, draftTimeout, "chat.startStream", func(ctx context.Context) (err error) {
 		more := append(s.more(text, step), slack.MsgOptionTS(to.Thread), slack.MsgOptionDisableLinkUnfurl(), slack.MsgOptionDisableMediaUnfurl())
 		if !to.Direct {
-			more = append(more, slack.MsgOptionRecipientUserID(to.User), slack.MsgOptionRecipientTeamID(c.me.Load().team))
+			more = append(more, slack.MsgOptionRecipientUserID(to.User), slack.MsgOptionRecipientTeamID(c.team(to.User)))
 		}
 		_, s.ts, err = c.api.StartStreamContext(ctx, to.Chat, more...)
 		return err
