@@ -122,6 +122,9 @@ func (b *Budget) standing(ctx context.Context, l *limit, now time.Time) (Standin
 	s.Limit = l.most + s.Raised
 	if s.Raised > 0 {
 		b.mu.Lock()
+		if len(b.raised) > maxTold {
+			clear(b.raised)
+		}
 		b.raised[l.name] = s.Raised
 		b.mu.Unlock()
 	}

@@ -44,6 +44,9 @@ func (r *Reached) ForPeople(now time.Time) string {
 		raise = r.User
 	}
 	fmt.Fprintf(&b, ": %s are spent, and my next step may cost up to %s.", Dollars(r.Used), Dollars(r.Needs))
+	if r.Needs > r.Limit {
+		fmt.Fprintf(&b, " That is more than the whole of it: whoever runs me can lower `max_tokens` of `[agent]`, or raise `%s` of `[budget]`.", r.Kind.setting())
+	}
 	if r.Resets.IsZero() {
 		b.WriteString(" `/new` begins another conversation.")
 	} else {
