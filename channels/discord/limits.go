@@ -29,6 +29,7 @@ type limiter struct {
 	buckets map[string]*bucket
 	names   map[string]string // what Discord calls the limit of a kind of call
 	global  time.Time         // nothing before
+	typing  time.Time         // no sign of typing before
 	refused map[string]refusals
 }
 
@@ -100,6 +101,20 @@ func (l *limiter) take(r *request, now time.Time) (wait time.Duration, err error
 	b.left--
 	b.flying++
 	return 0, nil
+}
+
+// mayType takes the next sign of typing, if there is one to be had now.
+func (l *limiter) mayType(now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now.Before(l.typing) || now.Before(l.global) {
+		return false
+	}
+	if burst := now.Add(-time.Second); l.typing.Before(burst) {
+		l.typing = burst
+	}
+	l.typing = l.typing.Add(typingEvery)
+	return true
 }
 
 func (l *limiter) key(r *request) string {

@@ -173,9 +173,17 @@ func (c *Channel) Probe(ctx context.Context, to channels.Target, nonce string) (
 // typingAgain is when the sign must be renewed, in seconds; it fades after ten.
 const typingAgain = 8
 
+// typingEvery is the time between two of the bot's signs, wherever they are, but
+// for a second's worth at once. What is left out costs nobody anything; what is sent counts against the
+// bot's limit of calls, which answers need.
+const typingEvery = 100 * time.Millisecond
+
 // Typing shows "… is typing" where the answer will be, or in the room as long
-// as the thread was not started.
+// as the thread was not started. Of many at once some are left out.
 func (c *Channel) Typing(ctx context.Context, to channels.Target) (int, error) {
+	if !c.limits.mayType(time.Now()) {
+		return typingAgain, nil
+	}
 	channel, fresh := address(to)
 	if there, _ := c.threads.known(channel); fresh && !there {
 		channel = to.Chat
