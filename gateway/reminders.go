@@ -58,6 +58,11 @@ func (c *conversation) setSchedule(ctx context.Context, req *tools.ScheduleReque
 		return "", err
 	}
 	c.host.log.Info("something was scheduled", "session", it.Target.Conversation, "sender", it.Sender.ID, "schedule", it.ID, "cron", it.Cron, "next", it.Next)
+	if c.env.r.told.Load() {
+		// What was read may be what asks for it: the person sees that it was set,
+		// whatever the answer says.
+		c.host.notice(ctx, c.to, who.Sender, "⏰ Scheduled, after I had read something from outside: "+unmark.Replace(it.Line())+"\n\n`/schedules cancel "+it.ID+"` takes it back.")
+	}
 	g.lookAtSchedules()
 	if err := g.cfg.Store.Bus().Publish(ctx, schedulesTopic, nil); err != nil {
 		g.log.Debug("a hint was lost; other processes see the schedule a little later", "err", err)
