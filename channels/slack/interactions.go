@@ -25,7 +25,7 @@ const (
 	// typingAgain is when the sign must be renewed, in seconds; Slack takes it
 	// away after two minutes.
 	typingAgain = 60
-	// typingStream is when to look at an open stream again.
+	// typingStream is how often to look whether a stream is idle.
 	typingStream = 10
 	// typingLater is when to ask again when there are too many signs at once:
 	// Slack takes 600 a minute.
@@ -42,8 +42,8 @@ const (
 // signs knows the threads in which the bot shows that it works.
 type signs struct {
 	mu    sync.Mutex
-	shown map[string]bool
-	off   bool // the app may not
+	shown map[string]time.Time // when it has to be renewed
+	off   bool                 // the app may not
 	rate  allowance
 }
 
@@ -60,16 +60,32 @@ func (s *signs) add(to channels.Target) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.shown == nil || len(s.shown) >= keptSigns {
-		s.shown = map[string]bool{}
+		s.shown = map[string]time.Time{}
 	}
-	s.shown[signKey(to)] = true
+	s.shown[signKey(to)] = time.Now().Add(typingAgain * time.Second)
+}
+
+// stands reports that the sign is there and need not be renewed yet.
+func (s *signs) stands(to channels.Target) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Now().Before(s.shown[signKey(to)])
+}
+
+// hidden notes that a message took the sign's words away.
+func (s *signs) hidden(to channels.Target) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, was := s.shown[signKey(to)]; was {
+		s.shown[signKey(to)] = time.Time{}
+	}
 }
 
 // gone forgets a sign and reports whether there was one.
 func (s *signs) gone(to channels.Target) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	was := s.shown[signKey(to)]
+	_, was := s.shown[signKey(to)]
 	delete(s.shown, signKey(to))
 	return was
 }
@@ -84,27 +100,30 @@ func (c *Channel) Typing(ctx context.Context, to channels.Target) (int, error) {
 	if to.Thread == "" {
 		return noTyping, nil
 	}
-	if c.restStreams(ctx, to) {
-		return typingStream, nil // a sign would hide what a stream shows
+	again, never := typingAgain, noTyping
+	if !c.cfg.NoStreams {
+		again, never = typingStream, typingStream
 	}
-	if c.signs.disabled() {
-		return noTyping, nil
-	}
-	if !c.signs.may(time.Now()) {
+	switch {
+	case c.restStreams(ctx, to), c.signs.stands(to): // a sign would hide what a stream shows
+		return again, nil
+	case c.signs.disabled():
+		return never, nil
+	case !c.signs.may(time.Now()):
 		return typingLater, nil
 	}
 	err := c.status(ctx, to, typingText)
 	switch {
 	case err == nil:
 		c.signs.add(to)
-		return typingAgain, nil
+		return again, nil
 	case is(err, "missing_scope", "unknown_method", "method_deprecated", "not_allowed_token_type", "feature_not_enabled"):
 		c.signs.disable()
-		return noTyping, nil
+		return never, nil
 	case is(err, "invalid_thread_ts", "channel_not_found", "access_denied"):
 		return noTyping, nil
 	}
-	return typingAgain, err
+	return again, err
 }
 
 func (c *Channel) status(ctx context.Context, to channels.Target, text string) error {

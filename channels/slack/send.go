@@ -107,6 +107,7 @@ func (c *Channel) Post(ctx context.Context, to channels.Target, out channels.Out
 	if err = c.plainly(to, &m, send); err != nil {
 		return "", err
 	}
+	c.signs.hidden(to)
 	if !out.Draft {
 		c.clearSign(ctx, to)
 	}

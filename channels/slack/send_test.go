@@ -230,8 +230,13 @@ func TestTheSignOfWorkGoesWithTheLastWordAndNotBefore(t *testing.T) {
 	to := r.thread()
 	again, err := r.bot.Typing(r.ctx, to)
 	r.must(err)
-	if again < 30 || again > 110 {
-		t.Errorf("the sign is renewed after %d s", again)
+	if again != typingStream {
+		t.Errorf("an idle stream is looked for after %d s", again)
+	}
+	_, err = r.bot.Typing(r.ctx, to)
+	r.must(err)
+	if n := r.CallCount("assistant.threads.setStatus"); n != 1 {
+		t.Errorf("the sign was shown %d times at once", n)
 	}
 	r.must(r.WaitStatus(r.ctx, general, to.Thread, func(s string) bool { return s != "" }))
 	id := r.post(to, "so far")

@@ -70,10 +70,10 @@ func (c *Channel) begin(ctx context.Context, to channels.Target, out channels.Ou
 	}
 	s := &stream{nonce: out.Nonce, busy: make(chan struct{}, 1)}
 	text, step := growing(out.Markdown), statusLine(out.Status)
-	if text == "" && step == "" || !c.streams.reserve(to.Chat, time.Now()) {
+	if text == "" && step == "" || !c.streams.reserve(to, time.Now()) {
 		return "", false, nil
 	}
-	defer c.streams.release()
+	defer c.streams.release(to)
 	err := c.call(ctx, draftTimeout, "chat.startStream", func(ctx context.Context) (err error) {
 		more := append(s.more(text, step), slack.MsgOptionTS(to.Thread), slack.MsgOptionDisableLinkUnfurl(), slack.MsgOptionDisableMediaUnfurl())
 		if !to.Direct {
@@ -203,7 +203,9 @@ func (c *Channel) stop(ctx context.Context, to channels.Target, ts, nonce, rest 
 }
 
 // restStreams ends the streams of a thread that nothing was added to for long.
+// It reports whether one is open.
 func (c *Channel) restStreams(ctx context.Context, to channels.Target) (open bool) {
+	open = c.streams.beginning(to)
 	for _, s := range c.streams.in(to) {
 		if !s.idle() {
 			open = true

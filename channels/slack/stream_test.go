@@ -353,7 +353,7 @@ func TestAStreamThatNothingIsAddedToIsEndedBeforeSlackMarksItAsFailed(t *testing
 		rep, finish, _ := r.say(r.bot(), &journal{})
 		want := streamed(rep, 10)
 		rep.Status("running tests")
-		time.Sleep(2 * time.Minute)
+		time.Sleep(streamIdle + 15*time.Second)
 		if m := r.Messages(general)[0]; m.Streaming() {
 			t.Error("it is a stream still")
 		}
@@ -368,6 +368,21 @@ func TestAStreamThatNothingIsAddedToIsEndedBeforeSlackMarksItAsFailed(t *testing
 			t.Errorf("shown %q", got)
 		}
 	})
+}
+
+func TestTheSignOfWorkIsRenewedBeforeSlackTakesItAway(t *testing.T) {
+	for _, streams := range []bool{true, false} {
+		bubble(t, channeltest.SlackConfig{}, func(r *quietRig) {
+			bot := r.bot()
+			bot.cfg.NoStreams = !streams
+			_, finish, _ := r.say(bot, &journal{})
+			time.Sleep(5 * time.Minute)
+			if n := r.CallCount("assistant.threads.setStatus"); n < 4 || n > 6 {
+				t.Errorf("streams %v: the sign was shown %d times in five minutes", streams, n)
+			}
+			r.must(finish())
+		})
+	}
 }
 
 func TestARestartedAnswerReplacesWhatWasStreamed(t *testing.T) {

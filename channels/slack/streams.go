@@ -41,7 +41,8 @@ func (a *allowance) take(now time.Time, every time.Duration, burst int) bool {
 type streams struct {
 	mu      sync.Mutex
 	open    map[string]*stream
-	pending int // being begun
+	pending int            // being begun
+	at      map[string]int // the same, by thread
 	starts  allowance
 	off     time.Time // nowhere before
 	barred  map[string]time.Time
@@ -76,10 +77,10 @@ func (l *streams) in(to channels.Target) (list []*stream) {
 
 // reserve asks for room to begin a stream; release gives it back when it is
 // begun or was refused.
-func (l *streams) reserve(chat string, now time.Time) bool {
+func (l *streams) reserve(to channels.Target, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if now.Before(l.off) || now.Before(l.barred[chat]) {
+	if now.Before(l.off) || now.Before(l.barred[to.Chat]) {
 		return false
 	}
 	for key, s := range l.open {
@@ -90,11 +91,29 @@ func (l *streams) reserve(chat string, now time.Time) bool {
 	if len(l.open)+l.pending >= openStreams || !l.starts.take(now, startEvery, startBurst) {
 		return false
 	}
+	if l.at == nil {
+		l.at = map[string]int{}
+	}
 	l.pending++
+	l.at[signKey(to)]++
 	return true
 }
 
-func (l *streams) release() { l.mu.Lock(); l.pending--; l.mu.Unlock() }
+func (l *streams) release(to channels.Target) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.pending--
+	if l.at[signKey(to)]--; l.at[signKey(to)] <= 0 {
+		delete(l.at, signKey(to))
+	}
+}
+
+// beginning reports that a stream is being begun in a thread.
+func (l *streams) beginning(to channels.Target) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.at[signKey(to)] > 0
+}
 
 func (l *streams) add(to channels.Target, s *stream) {
 	l.mu.Lock()
