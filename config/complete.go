@@ -111,7 +111,7 @@ func (known preset) complete(p Provider, variable func(string) string) Provider 
 // usedProviders names the providers of the model and the fallbacks.
 func (c *Config) usedProviders() []string {
 	var names []string
-	for _, ref := range slices.Concat([]string{c.Agent.Model, c.Audio.Transcribe}, c.Agent.Fallbacks, c.Agent.Models) {
+	for _, ref := range slices.Concat([]string{c.Audio.Transcribe}, c.AllModels(), c.Agent.Models) {
 		if name, _, ok := strings.Cut(ref, "/"); ok && !slices.Contains(names, name) {
 			names = append(names, name)
 		}

@@ -27,6 +27,10 @@ type Config struct {
 	Budget     Budget              `toml:"budget"`
 	Log        Log                 `toml:"log"`
 
+	// Agents are others than Agent; Routes say where they answer.
+	Agents map[string]*AgentProfile `toml:"agents"`
+	Routes []Route                  `toml:"routes"`
+
 	// Origin says where the configuration came from.
 	Origin Origin `toml:"-"`
 }

@@ -255,6 +255,12 @@ func absolute(v reflect.Value, tag reflect.StructTag, dir string) {
 		for i := range v.Len() {
 			absolute(v.Index(i), tag, dir)
 		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			if e := v.MapIndex(key); e.Kind() == reflect.Pointer { // others can't be changed
+				absolute(e, tag, dir)
+			}
+		}
 	case reflect.String:
 		if path := v.String(); isPath && path != "" && !filepath.IsAbs(path) {
 			v.SetString(filepath.Join(dir, path))

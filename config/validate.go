@@ -17,6 +17,7 @@ var validName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,32}$`)
 // check reports what the values are together.
 func (c *checker) check() {
 	c.checkAgent()
+	c.checkAgents()
 	c.checkProviders()
 	c.checkStore()
 	c.checkServer()

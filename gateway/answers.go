@@ -12,10 +12,11 @@ import (
 	"clawbot/gateway/budget"
 )
 
-func (g *Gateway) help(channel, session string) string {
+func (g *Gateway) help(m *speaker) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "I am **%s**. Write to me as to a person. You may write again while I work: ", g.cfg.Agent.Name)
-	switch g.queueMode(channel, session) {
+	session := m.to.Conversation
+	fmt.Fprintf(&b, "I am **%s**. Write to me as to a person. You may write again while I work: ", g.as(g.agentFor(session, m)).Agent.Name)
+	switch g.queueMode(m.channel, session) {
 	case ModeSteer:
 		b.WriteString("I take it into account at my next step.\n")
 	case ModeInterrupt:
@@ -29,8 +30,10 @@ func (g *Gateway) help(channel, session string) string {
 	return b.String()
 }
 
-func (g *Gateway) status(ctx context.Context, session string) string {
+func (g *Gateway) status(ctx context.Context, m *speaker) string {
 	var b strings.Builder
+	session := m.to.Conversation
+	agent := g.agentFor(session, m)
 	working := g.dispatch.working(session)
 	info, err := g.sessionInfo(ctx, session)
 	switch {
@@ -45,7 +48,10 @@ func (g *Gateway) status(ctx context.Context, session string) string {
 		fmt.Fprintf(&b, ", %d waiting", info.Waiting)
 	}
 	b.WriteString(".")
-	if d, ok := g.modelOf(session).(agentcore.Describer); ok {
+	if len(g.profiles) > 0 {
+		fmt.Fprintf(&b, "\nAgent: %s", agent)
+	}
+	if d, ok := g.modelOf(session, g.as(agent)).(agentcore.Describer); ok {
 		model := d.Info()
 		fmt.Fprintf(&b, "\nModel: %s", model.Ref)
 		if tokens := g.cache.tokens(session); tokens > 0 {
@@ -65,10 +71,10 @@ func (g *Gateway) status(ctx context.Context, session string) string {
 }
 
 // chooseModel shows or sets the model of a conversation.
-func (h *host) chooseModel(ctx context.Context, session, ref string) string {
-	cfg := &h.g.cfg
+func (h *host) chooseModel(ctx context.Context, m *speaker, ref string) string {
+	cfg, session := &h.g.cfg, m.to.Conversation
 	if ref == "" {
-		text := "I answer with **" + h.g.modelName(session) + "** here."
+		text := "I answer with **" + h.g.modelName(session, m) + "** here."
 		if len(cfg.ModelRefs) > 1 {
 			text += "\n\nThere are:\n- `" + strings.Join(cfg.ModelRefs, "`\n- `") + "`\n\n`/model NAME` takes another, `/model default` the first."
 		}
@@ -92,7 +98,7 @@ func (h *host) chooseModel(ctx context.Context, session, ref string) string {
 	if err := h.g.rules.setSession(ctx, session, func(s *settings) { s.Model = ref }); err != nil {
 		return h.notKept(err)
 	}
-	return "From my next answer on I use **" + h.g.modelName(session) + "** here."
+	return "From my next answer on I use **" + h.g.modelName(session, m) + "** here."
 }
 
 // chooseQueue shows or sets what a message does that comes during a run.
@@ -118,22 +124,22 @@ func (h *host) notKept(err error) string {
 	return "That did not work: the store can't be written to. Please try again."
 }
 
-// modelOf answers in the session.
-func (g *Gateway) modelOf(session string) agentcore.Model {
+// modelOf answers in the session, for an agent as which cfg is.
+func (g *Gateway) modelOf(session string, cfg *Config) agentcore.Model {
 	ref := g.rules.settings(session).Model
 	if ref == "" || g.cfg.Models == nil || !slices.Contains(g.cfg.ModelRefs, ref) {
-		return g.cfg.Model
+		return cfg.Model
 	}
 	model, err := g.cfg.Models(ref)
 	if err != nil {
 		g.log.Warn("the model that was chosen can't be used, the default answers", "session", session, "model", ref, "err", err)
-		return g.cfg.Model
+		return cfg.Model
 	}
 	return model
 }
 
-func (g *Gateway) modelName(session string) string {
-	if d, ok := g.modelOf(session).(agentcore.Describer); ok {
+func (g *Gateway) modelName(session string, m *speaker) string {
+	if d, ok := g.modelOf(session, g.as(g.agentFor(session, m))).(agentcore.Describer); ok {
 		return d.Info().Ref.String()
 	}
 	return "the only model I have"

@@ -19,6 +19,7 @@ const (
 	verbStatus
 	verbHelp
 	verbModel
+	verbAgent
 	verbQueue
 	verbCompact
 	verbUsage
@@ -59,6 +60,7 @@ var commands = []command{
 	{verb: verbReset, name: "new", aliases: []string{"reset"}, description: "Start a new conversation; I forget this one", may: mayParticipants},
 	{verb: verbStatus, name: "status", description: "What I am doing, and with which model"},
 	{verb: verbModel, name: "model", description: "Which model answers here; /model NAME changes it", may: mayModerators},
+	{verb: verbAgent, name: "agent", description: "Who answers here; /agent NAME changes it", may: mayModerators},
 	{verb: verbQueue, name: "queue", description: "What a message does while I work; /queue MODE changes it", may: mayModerators},
 	{verb: verbCompact, name: "compact", description: "Sum up our conversation so far, so that more fits", may: mayParticipants},
 	{verb: verbUsage, name: "usage", description: "What this conversation and you have used, and of which budget"},
@@ -124,7 +126,7 @@ func (h *host) denied(v verb, args string, in *channels.Inbound, role string) st
 		case mayOwners:
 			return "Only my owner can do that."
 		case mayModerators:
-			reading := args == "" && (v == verbModel || v == verbQueue)
+			reading := args == "" && (v == verbModel || v == verbAgent || v == verbQueue)
 			if reading || moderates(in) || in.Target.Direct && v != verbBlock && v != verbUnblock {
 				return ""
 			}
@@ -166,11 +168,14 @@ func (h *host) obey(ctx context.Context, in *channels.Inbound, role string) (don
 // works while everything else is busy.
 func (h *host) answer(ctx context.Context, v verb, args string, in *channels.Inbound, role string) string {
 	session := in.Target.Conversation
+	m := &speaker{h.channel.Name(), in.Target, in.Sender, role}
 	switch v {
 	case verbStatus:
-		return h.g.status(ctx, session)
+		return h.g.status(ctx, m)
 	case verbModel:
-		return h.chooseModel(ctx, session, args)
+		return h.chooseModel(ctx, m, args)
+	case verbAgent:
+		return h.chooseAgent(ctx, m, args)
 	case verbQueue:
 		return h.chooseQueue(ctx, session, args)
 	case verbUsage:
@@ -188,6 +193,6 @@ func (h *host) answer(ctx context.Context, v verb, args string, in *channels.Inb
 	case verbBlock, verbUnblock:
 		return h.block(ctx, in, role, args, v == verbBlock)
 	default:
-		return h.g.help(h.channel.Name(), session)
+		return h.g.help(m)
 	}
 }

@@ -142,7 +142,7 @@ func (r *run) crowded() bool {
 	if r.t.g.cfg.Compaction.Off || r.spared {
 		return false
 	}
-	cfg := r.t.g.cfg.window(r.model)
+	cfg := r.cfg.window(r.model)
 	if !cfg.Due(r.t.tr.size(r.overhead)) {
 		return false
 	}

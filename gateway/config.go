@@ -41,7 +41,11 @@ type Config struct {
 	// Schedules bounds what people may have done later.
 	Schedules Schedules
 
-	Agent  Agent
+	Agent Agent
+	// Agents are others than Agent, by name, and Routes say where they answer;
+	// people choose among them with /agent.
+	Agents map[string]Profile
+	Routes []Route
 	Loop   Loop
 	Queue  Queue
 	Access Access
@@ -203,7 +207,7 @@ func (c Config) check() error {
 		key, word string
 		known     []string
 	}{
-		{"agent.thinking", c.Agent.Thinking, []string{"", "off", "low", "medium", "high"}},
+		{"agent.thinking", c.Agent.Thinking, thinkingLevels},
 		{"loop.tool_execution", c.Loop.ToolExecution, []string{"", "parallel", "sequential"}},
 		{"queue.mode", c.Queue.Mode, queueModes},
 		{"queue.steer_by", c.Queue.SteerBy, []string{steerStarter, steerParticipants, steerAnyone}},
@@ -219,6 +223,9 @@ func (c Config) check() error {
 		if !slices.Contains(w.known, w.word) {
 			return fmt.Errorf("gateway: %s = %q is none of %q", w.key, w.word, w.known)
 		}
+	}
+	if err := c.checkAgents(); err != nil {
+		return err
 	}
 	for name, mode := range c.Queue.Channels {
 		if !slices.Contains(queueModes, mode) {
@@ -247,6 +254,8 @@ func (c Config) check() error {
 	}
 	return nil
 }
+
+var thinkingLevels = []string{"", "off", "low", "medium", "high"}
 
 var queueModes = []string{ModeSteer, ModeFollowUp, ModeCollect, ModeInterrupt}
 

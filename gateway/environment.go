@@ -51,6 +51,8 @@ type Teller interface {
 // ToolRequest is for whom tools are wanted.
 type ToolRequest struct {
 	Session string
+	// Agent is who works: a key of Config.Agents, or [MainAgent].
+	Agent   string
 	Channel string
 	Target  channels.Target
 	// Sender has the fewest rights of all whose messages are in the run, and
@@ -89,7 +91,7 @@ type environment struct {
 }
 
 func (g *Gateway) newEnvironment(r *run, last *inbound) *environment {
-	e := &environment{r: r, room: last.Room, gone: map[string]string{}, request: ToolRequest{Session: r.t.session, Channel: last.Channel, Target: last.Target}}
+	e := &environment{r: r, room: last.Room, gone: map[string]string{}, request: ToolRequest{Session: r.t.session, Agent: r.agent, Channel: last.Channel, Target: last.Target}}
 	e.request.Role, e.request.Sender = r.who.lowest()
 	e.request.Roles = r.who.roles()
 	e.generation = g.generation()
@@ -230,7 +232,7 @@ func (e *environment) enter(name string) (*agentcore.Tool, *tools.Scope, error) 
 			}
 		}
 		e.scope = &tools.Scope{
-			Session: e.r.t.session, Agent: e.r.t.g.cfg.Agent.Name,
+			Session: e.r.t.session, Agent: e.r.cfg.Agent.Name,
 			Sender: e.request.Sender, Role: e.request.Role, Workspace: e.root,
 			Conversation: &conversation{host: e.r.host, to: e.request.Target, env: e},
 			Memory:       &personal{e.r},

@@ -39,6 +39,7 @@ type Gateway struct {
 	robots    robots
 	onlookers onlookers
 	enlisted  enlisted
+	profiles  map[string]*Config // of the agents beside the main one
 	schemas   agentcore.Schemas
 	ran       atomic.Bool
 	scheduled chan struct{} // capacity 1: look what is scheduled
@@ -53,6 +54,7 @@ func New(cfg Config) (*Gateway, error) {
 	g := &Gateway{cfg: cfg, log: cfg.Logger, hosts: map[string]*host{}, cache: cache{limit: cfg.CacheBytes}, rules: newRules(cfg.Store, cfg.Logger), scheduled: make(chan struct{}, 1)}
 	g.media.blobs, g.media.log = cfg.Store.Blobs(), cfg.Logger
 	g.reactions.emoji, g.reactions.failed = cfg.Access.Acknowledge, cfg.Access.Failed
+	g.profiles = g.cfg.profiles()
 	g.dispatch = newDispatcher(cfg.MaxRuns, g.hold)
 	for _, ch := range cfg.Channels {
 		h := &host{g: g, channel: ch, log: g.log.With("channel", ch.Name()), pacer: reply.NewPacer()}

@@ -107,6 +107,7 @@ const (
 type payload struct {
 	V       int                `json:"v"`
 	Run     string             `json:"run,omitempty"`
+	Agent   string             `json:"agent,omitempty"` // who speaks, where there are several
 	Message *agentcore.Message `json:"m,omitempty"`
 	Note    *note              `json:"note,omitempty"`
 	Summary string             `json:"summary,omitempty"`

@@ -62,6 +62,7 @@ type person struct {
 // settings are what people chose for one conversation; empty is the default.
 type settings struct {
 	Model string `json:"model,omitempty"`
+	Agent string `json:"agent,omitempty"`
 	Queue string `json:"queue,omitempty"`
 }
 

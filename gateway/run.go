@@ -29,6 +29,8 @@ type run struct {
 	t     *tenure
 	id    string
 	host  *host
+	agent string
+	cfg   *Config // as the agent has it
 	model agentcore.Model
 	mode  string
 	log   *slog.Logger
@@ -79,7 +81,10 @@ func (t *tenure) newRun() (*run, error) {
 	if h == nil {
 		return nil, fmt.Errorf("channel %q: %w", last.Channel, errNoChannel)
 	}
-	r := &run{t: t, id: newID(), host: h, model: t.model(), mode: t.g.queueMode(last.Channel, t.session), began: time.Now()}
+	r := &run{t: t, id: newID(), host: h, mode: t.g.queueMode(last.Channel, t.session), began: time.Now()}
+	r.agent = t.g.agentFor(t.session, last.speaker())
+	r.cfg = t.g.as(r.agent)
+	r.model = t.g.modelOf(t.session, r.cfg)
 	if t.resume.run != "" {
 		r.id = t.resume.run
 	}
@@ -159,6 +164,9 @@ func (t *tenure) answer() (err error) {
 	defer r.out.close()
 	defer r.stop(nil)
 	r.watch = t.g.cfg.Observer.Run(t.session, r.host.channel.Name())
+	if a, ok := r.watch.(AgentObserver); ok {
+		a.Agent(r.agent)
+	}
 	defer func() { r.watch.End(r.outcome(err), r.class) }()
 	r.out.begin(t.resume.said, t.tr.pending)
 	t.resume = resumption{}
@@ -198,7 +206,7 @@ func (r *run) loop() error {
 }
 
 func (r *run) newLoop() *agentcore.Loop {
-	cfg := &r.t.g.cfg
+	cfg := r.cfg
 	before, after := r.env.hooks()
 	return agentcore.New(agentcore.Config{
 		Model:               r.model,
@@ -228,7 +236,7 @@ func (r *run) newLoop() *agentcore.Loop {
 
 func (r *run) systemPrompt() string {
 	last := r.t.tr.last
-	return r.t.g.cfg.systemPrompt(r.host.channel.Name(), last.Target, last.Room) + r.guide
+	return r.cfg.systemPrompt(r.host.channel.Name(), last.Target, last.Room) + r.guide
 }
 
 // transform is what one request makes of the transcript.
@@ -244,7 +252,7 @@ func (r *run) transform(ctx context.Context, messages []*agentcore.Message) ([]*
 }
 
 // model answers in the session.
-func (t *tenure) model() agentcore.Model { return t.g.modelOf(t.session) }
+func (t *tenure) model() agentcore.Model { return t.g.modelOf(t.session, t.profile()) }
 
 // follow ranges over the loop's events. Whatever must be durable is, before
 // the loop goes on. It returns an *agentcore.Error if the loop ended with one,
@@ -386,7 +394,11 @@ func (r *run) finishedAssistant(m *agentcore.Message) error {
 // record appends a message of the loop.
 func (r *run) record(e store.Entry, m *agentcore.Message) error {
 	e.ID = m.ID
-	if err := r.t.append(e, &payload{V: recordVersion, Run: r.id, Message: m}); err != nil {
+	p := &payload{V: recordVersion, Run: r.id, Message: m}
+	if len(r.cfg.Agents) > 0 && m.Role == agentcore.RoleAssistant {
+		p.Agent = r.agent
+	}
+	if err := r.t.append(e, p); err != nil {
 		return err
 	}
 	r.out.recorded(m, r.t.tr.tail)

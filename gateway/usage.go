@@ -118,6 +118,9 @@ func (u *used) add(g *Gateway, e store.Entry, p *payload) {
 // price is what a model cost at a time, nil if that is not known.
 func (g *Gateway) price(ref agentcore.ModelRef, at time.Time) *agentcore.Price {
 	models := []agentcore.Model{g.cfg.Model}
+	for _, p := range g.profiles {
+		models = append(models, p.Model)
+	}
 	if g.cfg.Models != nil && slices.Contains(g.cfg.ModelRefs, ref.String()) {
 		if m, err := g.cfg.Models(ref.String()); err == nil {
 			models = append(models, m)

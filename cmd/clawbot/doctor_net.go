@@ -21,7 +21,7 @@ import (
 // modelChecks asks every model that may answer.
 func (d *doctor) modelChecks() []check {
 	var list []check
-	for _, ref := range append([]string{d.cfg.Agent.Model}, d.cfg.Agent.Fallbacks...) {
+	for _, ref := range d.cfg.AllModels() {
 		list = append(list, check{"model", func(ctx context.Context) []finding { return d.model(ctx, ref) }})
 	}
 	for _, problem := range unpriced(d.cfg, d.log) {
@@ -201,7 +201,7 @@ func (d *doctor) clock(ctx context.Context) []finding {
 // addresses are those of the models' servers and of Telegram.
 func (d *doctor) addresses() []string {
 	var list []string
-	for _, ref := range append([]string{d.cfg.Agent.Model}, d.cfg.Agent.Fallbacks...) {
+	for _, ref := range d.cfg.AllModels() {
 		if p := d.cfg.Providers[providerOf(ref)]; p.BaseURL != "" && p.Proxy == "" {
 			list = append(list, p.BaseURL)
 		}

@@ -27,6 +27,10 @@ func newGateway(cfg *config.Config, s store.Store, model agentcore.Model, list [
 		return nil, err
 	}
 	choice := &models{cfg: cfg, meters: m, log: log, made: map[string]agentcore.Model{cfg.Agent.Model: model}}
+	profiles, err := agents(cfg, m, log)
+	if err != nil {
+		return nil, err
+	}
 	var observer gateway.Observer
 	if m.counts != nil {
 		observer = m.counts
@@ -38,6 +42,7 @@ func newGateway(cfg *config.Config, s store.Store, model agentcore.Model, list [
 			Name: cfg.Agent.Name, SystemPrompt: prompt, Temperature: cfg.Agent.Temperature,
 			MaxTokens: cfg.Agent.MaxTokens, Thinking: cfg.Agent.Thinking, Zone: timeZone(cfg),
 		},
+		Agents: profiles, Routes: routes(cfg),
 		Loop: gateway.Loop{
 			MaxIterations: cfg.Loop.MaxIterations, NoLimitSummary: !cfg.Loop.MaxIterationsSummary, Timeout: cfg.Loop.Timeout,
 			ToolExecution: cfg.Loop.ToolExecution, MaxParallelTools: cfg.Loop.MaxParallelTools,

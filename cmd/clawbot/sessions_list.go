@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"clawbot/config"
+	"clawbot/gateway"
 	"clawbot/store"
 )
 
@@ -42,6 +44,7 @@ type listing struct {
 	prefix string
 	limit  int
 	json   bool
+	agents bool // there are several: show who spoke last
 }
 
 func newSessionsList(io streams, loader func() *config.Loader) *cobra.Command {
@@ -59,7 +62,8 @@ func newSessionsList(io streams, loader func() *config.Loader) *cobra.Command {
 			if l.limit < 1 {
 				return errors.New("--limit is at least 1")
 			}
-			return beside(cmd.Context(), io, loader(), func(_ *config.Config, s store.Store) error {
+			return beside(cmd.Context(), io, loader(), func(cfg *config.Config, s store.Store) error {
+				l.agents = len(cfg.Agents) > 0
 				return l.print(cmd.Context(), io, s)
 			})
 		},
@@ -75,6 +79,7 @@ type sessionLine struct {
 	Entries    int64     `json:"entries"`
 	Waiting    int       `json:"waiting"`
 	Owner      string    `json:"owner,omitempty"`
+	Agent      string    `json:"agent,omitempty"` // who spoke last, where there are several
 	LastActive time.Time `json:"last_active"`
 }
 
@@ -86,7 +91,11 @@ func (l listing) print(ctx context.Context, io streams, s store.Store) error {
 	if l.json {
 		enc := json.NewEncoder(io.out)
 		for _, info := range list {
-			if err := enc.Encode(sessionLine{info.Session, info.Tail, info.Waiting, info.Owner, info.LastActive}); err != nil {
+			agent, err := l.agent(ctx, s, info)
+			if err != nil {
+				return err
+			}
+			if err := enc.Encode(sessionLine{info.Session, info.Tail, info.Waiting, info.Owner, agent, info.LastActive}); err != nil {
 				return err
 			}
 		}
@@ -97,9 +106,21 @@ func (l listing) print(ctx context.Context, io streams, s store.Store) error {
 		return err
 	}
 	table := tabwriter.NewWriter(io.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "SESSION\tENTRIES\tWAITING\tSTATE\tLAST ACTIVE")
+	head := "SESSION\tENTRIES\tWAITING\tSTATE\tLAST ACTIVE"
+	if l.agents {
+		head += "\tAGENT"
+	}
+	fmt.Fprintln(table, head)
 	for _, info := range list {
-		fmt.Fprintf(table, "%s\t%d\t%d\t%s\t%s\n", info.Session, info.Tail, info.Waiting, stateOf(info), info.LastActive.Local().Format(time.DateTime))
+		agent, err := l.agent(ctx, s, info)
+		if err != nil {
+			return err
+		}
+		line := fmt.Sprintf("%s\t%d\t%d\t%s\t%s", info.Session, info.Tail, info.Waiting, stateOf(info), info.LastActive.Local().Format(time.DateTime))
+		if l.agents {
+			line += "\t" + cmp.Or(agent, "-")
+		}
+		fmt.Fprintln(table, line)
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -108,6 +129,18 @@ func (l listing) print(ctx context.Context, io streams, s store.Store) error {
 		_, err = fmt.Fprintf(io.err, "there are more; raise --limit %d, or name a longer prefix\n", l.limit)
 	}
 	return err
+}
+
+// agent is who spoke last in a session, empty where there is only one.
+func (l listing) agent(ctx context.Context, s store.Store, info store.SessionInfo) (string, error) {
+	if !l.agents {
+		return "", nil
+	}
+	agent, err := gateway.LatestAgent(ctx, s, info)
+	if errors.Is(err, store.ErrNotFound) { // deleted since
+		return "", nil
+	}
+	return agent, err
 }
 
 func stateOf(info store.SessionInfo) string {

@@ -40,6 +40,7 @@ type toolbox struct {
 	generation  atomic.Int64 // raised by each rebuild
 	policy      tools.Policy
 	permissions map[string]config.Permission
+	agents      agentTools
 	log         *slog.Logger
 }
 
@@ -57,6 +58,7 @@ func newToolbox(cfg *config.Config, log *slog.Logger) (*toolbox, error) {
 		registry:    tools.NewRegistry(),
 		policy:      tools.Policy{Rules: cfg.Tools.Rules, Roles: cfg.Tools.Roles, Channels: cfg.Tools.Channels},
 		permissions: cfg.Tools.Permissions,
+		agents:      newAgentTools(cfg),
 		log:         log,
 	}
 	how := sandbox.Config{}
@@ -106,7 +108,7 @@ func (b *toolbox) granted(req gateway.ToolRequest) []*agentcore.Tool {
 	if len(req.Roles) == 0 {
 		given = b.shared(nil, who, true)
 	}
-	return given
+	return b.agents.narrow(req.Agent, given)
 }
 
 // shared is what of the tools an audience may have, too; the first one begins

@@ -28,7 +28,7 @@ type Metrics struct {
 	tools    names
 	models   names
 
-	messages, runs, errors                            *prometheus.CounterVec
+	messages, runs, agents, errors                    *prometheus.CounterVec
 	calls, attempts, tokens, cost                     *prometheus.CounterVec
 	toolCalls                                         *prometheus.CounterVec
 	posts, edits, limited, resent, undelivered        *prometheus.CounterVec
@@ -59,6 +59,7 @@ func New(cfg Config) *Metrics {
 func (m *Metrics) counters() {
 	m.messages = m.counter("clawbot_messages_total", "Messages and commands of people, by what became of them: message, command, duplicate, refused, failed.", "channel", "outcome")
 	m.runs = m.counter("clawbot_runs_total", "Runs that ended: answered, failed, stopped, interrupted, handed_off, lost.", "channel", "outcome")
+	m.agents = m.counter("clawbot_agent_runs_total", "Runs that began, by the agent: main, or a name of [agents].", "agent")
 	m.errors = m.counter("clawbot_run_errors_total", "Failed runs by the class of the error that the person was told.", "class")
 	m.calls = m.counter("clawbot_model_calls_total", "Answers of a model, by why they ended.", "model", "stop")
 	m.attempts = m.counter("clawbot_model_attempts_total", "Attempts at a model, repeated ones included: ok, or the class of the error.", "model", "outcome")

@@ -83,6 +83,7 @@ func TestARunIsCountedWithItsAnswersTokensCostAndTools(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := New(Config{})
 		r := m.Run("quiet:1", "quiet")
+		r.(gateway.AgentObserver).Agent("main")
 		call := &agentcore.ToolCall{ID: "c1", Name: "read_file"}
 		invented := &agentcore.ToolCall{ID: "c2", Name: "no_such_tool"}
 		answer := &agentcore.Message{Role: agentcore.RoleAssistant, Model: ref, Stop: agentcore.StopToolUse, Usage: agentcore.Usage{Input: 1e6, Output: 5e5, CacheRead: 7}}
@@ -115,6 +116,7 @@ func TestARunIsCountedWithItsAnswersTokensCostAndTools(t *testing.T) {
 			`clawbot_tool_calls_total{outcome="refused",tool="other"} 1`,
 			`clawbot_tool_seconds_sum{tool="read_file"} 4`,
 			`clawbot_runs_total{channel="quiet",outcome="failed"} 1`,
+			`clawbot_agent_runs_total{agent="main"} 1`,
 			`clawbot_run_errors_total{class="overloaded"} 1`,
 			`clawbot_run_seconds_sum{channel="quiet"} 7`,
 			`clawbot_run_turns_sum{channel="quiet"} 1`,

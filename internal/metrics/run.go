@@ -31,6 +31,10 @@ func (m *Metrics) Run(_, channel string) gateway.RunObserver {
 	return &run{m: m, channel: channel, began: time.Now()}
 }
 
+// Agent implements [gateway.AgentObserver]. There are as many names as the
+// configuration has.
+func (r *run) Agent(name string) { r.m.agents.WithLabelValues(name).Inc() }
+
 // Event implements [gateway.RunObserver].
 func (r *run) Event(ev agentcore.Event) {
 	switch ev.Type {
