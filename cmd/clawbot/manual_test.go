@@ -104,7 +104,7 @@ var fatal = []string{
 	"store/redis/open.go", "store/redis/url.go", "store/redis/begin.go", "gateway/gateway.go", "config/load.go",
 	"channels/telegram/config.go", "channels/telegram/check.go", "channels/telegram/webhook.go",
 	"channels/slack/config.go", "channels/slack/errors.go", "channels/discord/config.go",
-	"providers/client.go", "tools/plugin/manifest.go",
+	"providers/client.go", "tools/plugin/manifest.go", "cmd/clawbot/servers.go",
 }
 
 // internalErrors never reach whoever runs the bot: they are caught on the way,

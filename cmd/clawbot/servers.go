@@ -13,6 +13,7 @@ import (
 	"clawbot/config"
 	"clawbot/tools"
 	"clawbot/tools/mcp"
+	"clawbot/tools/plugin"
 )
 
 // addServers makes the servers of [tools.mcp]; run connects them.
@@ -34,6 +35,9 @@ func (b *toolbox) addServers(cfg *config.Config, log *slog.Logger) error {
 		s, err := mcp.New(server)
 		if err != nil {
 			return fmt.Errorf("tools.%w", err)
+		}
+		if slices.ContainsFunc(b.plugins, func(p *plugin.Manifest) bool { return p.Name == name }) {
+			return fmt.Errorf("tools.mcp.%s: a plugin has the same name, by which their tools are told apart; give one of them another", name)
 		}
 		b.servers[name] = s
 		b.deferred[name] = c.Defer

@@ -95,6 +95,15 @@ func TestAServersToolsAreGivenLikeOthers(t *testing.T) {
 	}
 }
 
+func TestAServerAndAPluginDoNotShareAName(t *testing.T) {
+	cfg := config.Default()
+	cfg.Tools.Plugins.Dirs = []string{"../../examples/plugin"}
+	cfg.Tools.MCP = map[string]config.MCP{"dice": {Command: []string{"true"}}}
+	if _, err := newToolbox(cfg, nil); err == nil || !strings.Contains(err.Error(), "tools.mcp.dice: a plugin has the same name") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestDeferredToolsAreFoundAndPolicyAppliesAgain(t *testing.T) {
 	box := serverBox(t, true)
 	tools := box.For(t.Context(), ownerRequest())

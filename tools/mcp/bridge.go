@@ -19,11 +19,14 @@ import (
 )
 
 var (
-	validServer = regexp.MustCompile(`^[A-Za-z0-9_-]{1,30}$`)
+	// A name with two underscores, or one at its end, could make a tool's name
+	// that is another server's.
+	validServer = regexp.MustCompile(`^[A-Za-z0-9-]+(_[A-Za-z0-9-]+)*$`)
 	notInNames  = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 )
 
 const (
+	maxServer      = 30
 	maxName        = 64
 	maxDescription = 4 << 10
 )

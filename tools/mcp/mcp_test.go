@@ -314,7 +314,7 @@ func TestWhatIsNoToolIsLeftOut(t *testing.T) {
 }
 
 func TestAServerNeedsOneWayToBeReached(t *testing.T) {
-	for _, cfg := range []Config{{Name: "a"}, {Name: "a", URL: "http://x", Command: []string{"x"}}, {Name: "a b", URL: "http://x"}, {URL: "http://x"}} {
+	for _, cfg := range []Config{{Name: "a"}, {Name: "a", URL: "http://x", Command: []string{"x"}}, {Name: "a b", URL: "http://x"}, {Name: "a__b", URL: "http://x"}, {Name: "a_", URL: "http://x"}, {Name: "_a", URL: "http://x"}, {URL: "http://x"}} {
 		if _, err := New(cfg); err == nil {
 			t.Errorf("%+v was taken", cfg)
 		}

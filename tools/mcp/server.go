@@ -72,8 +72,8 @@ type Server struct {
 // New returns a server that is not connected yet.
 func New(cfg Config) (*Server, error) {
 	switch {
-	case !validServer.MatchString(cfg.Name):
-		return nil, fmt.Errorf("mcp server %q: a name has 1 to 30 letters, digits, _ or -", cfg.Name)
+	case !validServer.MatchString(cfg.Name) || len(cfg.Name) > maxServer:
+		return nil, fmt.Errorf("mcp server %q: a name has 1 to %d letters, digits, - or single _ between them", cfg.Name, maxServer)
 	case (len(cfg.Command) == 0) == (cfg.URL == ""):
 		return nil, fmt.Errorf("mcp server %s: give it a command or a url, and not both", cfg.Name)
 	}

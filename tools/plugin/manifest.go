@@ -19,7 +19,8 @@ import (
 
 // Manifest is a plugin.toml.
 type Manifest struct {
-	// Name begins its tools' names: letters, digits, _ and -, at most 30.
+	// Name begins its tools' names: letters, digits, - and single _ between
+	// them, at most 30.
 	Name string `toml:"name"`
 	// Env lists variables of the bot's environment that it gets, beside PATH,
 	// HOME, LANG and TMPDIR.
@@ -60,10 +61,13 @@ const (
 	toolTimeout = time.Minute
 	hookTimeout = 5 * time.Second
 	manifest    = "plugin.toml"
+	maxPlugin   = 30 // characters of a name; an error names it, too
 )
 
 var (
-	validPlugin = regexp.MustCompile(`^[A-Za-z0-9_-]{1,30}$`)
+	// A name with two underscores, or one at its end, could make a tool's name
+	// that is another plugin's.
+	validPlugin = regexp.MustCompile(`^[A-Za-z0-9-]+(_[A-Za-z0-9-]+)*$`)
 	validTool   = regexp.MustCompile(`^[A-Za-z0-9_-]{1,32}$`)
 )
 
@@ -118,8 +122,8 @@ func read(file string) (*Manifest, error) {
 }
 
 func (m *Manifest) check() error {
-	if !validPlugin.MatchString(m.Name) {
-		return fmt.Errorf("name = %q: want 1 to 30 letters, digits, _ or -", m.Name)
+	if !validPlugin.MatchString(m.Name) || len(m.Name) > maxPlugin {
+		return fmt.Errorf("name = %q: want 1 to 30 letters, digits, - or single _ between them", m.Name)
 	}
 	if len(m.Tools) == 0 && len(m.Hooks.ToolCall) == 0 && len(m.Hooks.ToolResult) == 0 {
 		return errors.New("it has neither tools nor hooks")

@@ -139,13 +139,14 @@ func TestAHookBlocksReplacesOrLetsPassAndOneThatFailsBlocks(t *testing.T) {
 
 func TestAManifestThatIsWrongSaysWhere(t *testing.T) {
 	for toml, want := range map[string]string{
-		"nam = \"x\"\n":    "unknown keys",
-		"name = \"a b\"\n": "letters, digits",
-		"name = \"a\"\n":   "neither tools nor hooks",
-		"name = \"a\"\n[[tools]]\nname = \"t\"\n":                                    "no description",
-		strings.Replace(oneTool, "./t", "", 1):                                       "no command",
-		oneTool + "mode = \"fast\"\n":                                                "neither sequential",
-		oneTool + "schema = \"[]\"\n":                                                "not one of an object",
+		"nam = \"x\"\n":                           "unknown keys",
+		"name = \"a b\"\n":                        "letters, digits",
+		"name = \"a__b\"\n":                       "single _",
+		"name = \"a\"\n":                          "neither tools nor hooks",
+		"name = \"a\"\n[[tools]]\nname = \"t\"\n": "no description",
+		strings.Replace(oneTool, "./t", "", 1):    "no command",
+		oneTool + "mode = \"fast\"\n":             "neither sequential",
+		oneTool + "schema = \"[]\"\n":             "not one of an object",
 		oneTool + `schema = '{"type":"object","properties":{"a":{"type":"strng"}}}'`: "schema",
 		strings.Replace(oneTool, "2s", "soon", 1):                                    "no duration",
 		oneTool + "schema_file = \"none.json\"\n":                                    "none.json",
