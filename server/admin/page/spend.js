@@ -57,7 +57,7 @@ export default class Spend {
 }
 
 const section = (title, plot, list) => h("section", { class: "spend" }, h("h2", null, title), h("div", { class: "pair" }, h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title + ", drawn" }, plot), list));
-const named = (r) => r.rest ? r.rest + " more" : r.name || "nobody";
+const named = (r) => r.rest ? r.rest + " more" : r.name?.replace(/^web:web:/, "web:") || "nobody";
 
 function table(what, rows, cell = named) {
   return new Table(what + "s", [
