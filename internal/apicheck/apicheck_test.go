@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "write testdata anew")
 
 // stable are the packages that docs/compatibility.md promises to keep.
 var stable = []string{
-	"agentcore", "agentcore/compact", "agentcore/repair", "gateway", "channels", "channels/channeltest",
+	"agentcore", "agentcore/compact", "agentcore/repair", "gateway", "gateway/budget", "channels", "channels/channeltest",
 	"tools", "tools/builtin", "tools/tooltest", "store", "store/memory", "store/sqlite", "store/redis", "store/storetest",
 	"providers", "providers/anthropic", "providers/openai", "providers/google", "providers/mistral", "providers/providertest",
 }
