@@ -55,7 +55,7 @@ func TestAnEditOfTheMessageBeingAnsweredSteers(t *testing.T) {
 	})
 }
 
-func TestAnEditOfAnAnsweredMessageStartsNothing(t *testing.T) {
+func TestRow25AnEditOfAnAnsweredMessageStartsNothing(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, s := newChat("chat"), newStore(t)
 		m := &script{otherwise: echo}

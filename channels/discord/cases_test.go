@@ -15,7 +15,7 @@ import (
 // The reports that people filed against other bots of Discord, one test each.
 
 // bwmarrin/discordgo#513: op 7 right after identify or resume was a deadlock.
-func TestAskedToReconnectRightAfterIdentifyOrResumeTheBotDoes(t *testing.T) {
+func TestRow38AskedToReconnectRightAfterIdentifyOrResumeTheBotDoes(t *testing.T) {
 	r := newRig(t, channeltest.DiscordConfig{}, Config{})
 	r.FailGateway(channeltest.GatewayFault{On: "connect", Op7: true})
 	r.FailGateway(channeltest.GatewayFault{On: "identify", Op7: true})
@@ -34,7 +34,7 @@ func TestAskedToReconnectRightAfterIdentifyOrResumeTheBotDoes(t *testing.T) {
 
 // bwmarrin/discordgo#1683, #1562: a component of an unknown type lost the
 // message and its author.
-func TestAMessageWithComponentsThatNobodyKnowsIsRead(t *testing.T) {
+func TestRow39AMessageWithComponentsThatNobodyKnowsIsRead(t *testing.T) {
 	r := start(t)
 	for _, kind := range []any{16, 20, 99, "hologram", nil, []int{1}} {
 		text := fmt.Sprintf("component %v", kind)
@@ -59,7 +59,7 @@ func TestAMessageWithComponentsThatNobodyKnowsIsRead(t *testing.T) {
 
 // openclaw#74967, #91415: a mention of the bot's own role was ignored, and
 // @everyone woke the bot.
-func TestTheBotsRoleMeansTheBotAndEveryoneDoesNot(t *testing.T) {
+func TestRow40TheBotsRoleMeansTheBotAndEveryoneDoesNot(t *testing.T) {
 	r := start(t)
 	room := channeltest.DiscordRoom(1)
 	r.SendText(room, "71", "<@&"+channeltest.DiscordBotRole+"> by role")
@@ -91,7 +91,7 @@ func TestTheBotsRoleMeansTheBotAndEveryoneDoesNot(t *testing.T) {
 
 // openclaw#26612: one send, two messages, for it was sent again after an unknown
 // outcome.
-func TestASendOfUnknownOutcomeIsOneMessage(t *testing.T) {
+func TestRow41ASendOfUnknownOutcomeIsOneMessage(t *testing.T) {
 	for name, fault := range map[string]channeltest.Fault{
 		"lost answer": {Lost: true}, "dropped": {Drop: true}, "bad gateway": {Status: 502, Body: "<html>"},
 	} {
@@ -142,7 +142,7 @@ func TestTwoAttemptsWithOneNonceAreOneMessage(t *testing.T) {
 
 // openclaw#30816: a listener that took long was given up, and the event came
 // again.
-func TestAHostThatTakesLongGetsEveryEventOnce(t *testing.T) {
+func TestRow43AHostThatTakesLongGetsEveryEventOnce(t *testing.T) {
 	r := startWith(t, channeltest.DiscordConfig{Heartbeat: 100 * time.Millisecond}, Config{})
 	r.host.FailAccept(errors.New("the store is away"))
 	for i := range 2 * window { // more than are read ahead
@@ -168,7 +168,7 @@ func TestAHostThatTakesLongGetsEveryEventOnce(t *testing.T) {
 
 // letta-ai/lettabot#459: more than 2000 characters were refused, and the user
 // saw nothing.
-func TestAnAnswerOfManyMessagesIsShownWhole(t *testing.T) {
+func TestRow45AnAnswerOfManyMessagesIsShownWhole(t *testing.T) {
 	r := start(t)
 	r.SendText(r.DM("71"), "71", "hello")
 	to := r.next("hello").Target
@@ -237,6 +237,21 @@ func TestWhatTheBotWritesNotifiesNobody(t *testing.T) {
 	for _, c := range r.Calls("createMessage", "editMessage") {
 		if !strings.Contains(c.Params["body"], `"allowed_mentions":{"parse":[],"replied_user":false}`) {
 			t.Errorf("%s is sent with %s", c.Method, c.Params["body"])
+		}
+	}
+}
+
+func TestAHundredMessagesInASecondArriveInOrder(t *testing.T) {
+	r := start(t)
+	dm := r.DM("71")
+	for i := range 100 {
+		r.SendText(dm, "71", fmt.Sprint("message ", i))
+	}
+	r.next("message 99")
+	r.must(r.WaitConfirmed(r.ctx))
+	for i, in := range r.host.Events() {
+		if in.Text != fmt.Sprint("message ", i) {
+			t.Fatalf("message %d is %q", i, in.Text)
 		}
 	}
 }

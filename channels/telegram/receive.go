@@ -119,6 +119,7 @@ func (c *Channel) readMessage(a *arrival, m *message, kind channels.Kind) {
 		in.At = time.Unix(m.EditDate, 0)
 	}
 	var named bool
+	m.flatten()
 	in.Text, named = me.understand(m)
 	if m.Text == "" && m.Caption == "" && kind == channels.Message {
 		in.Text = m.described()
@@ -138,12 +139,14 @@ func (c *Channel) readMessage(a *arrival, m *message, kind channels.Kind) {
 // one: clients cut at 4,096 UTF-16 units or a little before, between words.
 const cutAt = 4000
 
-func cut(text string) bool {
-	units := 0
+func cut(text string) bool { return units(text) >= cutAt }
+
+// units is the length of a text in UTF-16 units.
+func units(text string) (n int) {
 	for _, r := range text {
-		units += max(1, utf16.RuneLen(r))
+		n += max(1, utf16.RuneLen(r))
 	}
-	return units >= cutAt
+	return n
 }
 
 // sender is who wrote m. Who writes in the name of a chat is that chat.
@@ -213,6 +216,24 @@ func (m *message) described() string {
 		return fmt.Sprintf("[poll: %s (%s)]", m.Poll.Question, strings.Join(options, " / "))
 	case m.Dice != nil:
 		return fmt.Sprintf("[dice %s: %d]", m.Dice.Emoji, m.Dice.Value)
+	case m.Checklist != nil:
+		tasks := make([]string, len(m.Checklist.Tasks))
+		for i, t := range m.Checklist.Tasks {
+			tasks[i] = t.Text
+		}
+		return fmt.Sprintf("[checklist: %s (%s)]", m.Checklist.Title, strings.Join(tasks, " / "))
+	case m.Game != nil:
+		return "[game: " + m.Game.Title + "]"
+	case len(m.Story) > 0:
+		return "[a story, which bots can't see]"
+	case len(m.PaidMedia) > 0:
+		return "[paid media, which bots can't see]"
+	case len(m.Invoice) > 0:
+		return "[an invoice]"
+	case len(m.Giveaway) > 0:
+		return "[a giveaway]"
+	case len(m.Rich) > 0:
+		return "[a message without text that can be read]"
 	}
 	return ""
 }

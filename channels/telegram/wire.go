@@ -48,6 +48,25 @@ type message struct {
 	Contact   *contact  `json:"contact"`
 	Poll      *poll     `json:"poll"`
 	Dice      *dice     `json:"dice"`
+
+	Rich      json.RawMessage `json:"rich_message"`
+	Checklist *checklist      `json:"checklist"`
+	Game      *game           `json:"game"`
+	Story     json.RawMessage `json:"story"`
+	PaidMedia json.RawMessage `json:"paid_media"`
+	Invoice   json.RawMessage `json:"invoice"`
+	Giveaway  json.RawMessage `json:"giveaway"`
+}
+
+type checklist struct {
+	Title string `json:"title"`
+	Tasks []struct {
+		Text string `json:"text"`
+	} `json:"tasks"`
+}
+
+type game struct {
+	Title string `json:"title"`
 }
 
 type user struct {
