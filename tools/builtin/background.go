@@ -22,6 +22,7 @@ type background struct {
 type job struct {
 	id      string
 	command string
+	starter string // whose call started it
 	began   time.Time
 	process *sandbox.Process
 	log     *tail

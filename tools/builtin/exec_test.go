@@ -262,3 +262,24 @@ func BenchmarkAHundredReadsOf100kB(b *testing.B) {
 		all.Wait()
 	}
 }
+
+func TestAProcessTakesInputOnlyForWhomItWasStartedOrAnOwner(t *testing.T) {
+	b := trusting(t, "")
+	as := func(sender, role string) *bench {
+		other := *b
+		scope := *tools.ScopeOf(b.ctx)
+		scope.Sender, scope.Role = sender, role
+		other.ctx = tools.WithScope(b.ctx, &scope)
+		return &other
+	}
+	as("ann", "member").text("process", map[string]any{"action": "start", "command": "cat"})
+	write := map[string]any{"action": "write", "id": "p1", "input": "hello\n"}
+	if _, err := as("ben", "member").run("process", write); err == nil || !strings.Contains(err.Error(), "somebody else") {
+		t.Errorf("another person wrote to it: %v", err)
+	}
+	as("ann", "member").text("process", write)
+	as("olga", "owner").text("process", write)
+	if got := as("ben", "member").text("process", map[string]any{"action": "kill", "id": "p1"}); !strings.Contains(got, "Killed") {
+		t.Errorf("kill: %q", got)
+	}
+}

@@ -58,6 +58,9 @@ type processArgs struct {
 	Wait                            int
 }
 
+// ownerRole is [tools.Scope]'s name for an owner.
+const ownerRole = "owner"
+
 // judge asks about what is started; what runs already was judged then. What is
 // written to a program was not: an approval covers the command alone, so a
 // program that reads commands from its input is a matter for its start.
@@ -72,7 +75,7 @@ func (t *processRunner) judge(ctx context.Context, call agentcore.Call) (tools.D
 	d, err := t.commands.judge(ctx, call)
 	if err == nil && d.Verdict == tools.Ask {
 		d.Rule = "" // an hour in the background is more than what a rule was made for
-		d.Show += "\n(in the background, for up to an hour)"
+		d.Show += "\n(in the background, for up to an hour, with whatever the agent writes to its input)"
 	}
 	return d, err
 }
@@ -97,6 +100,10 @@ func (t *processRunner) execute(ctx context.Context, call agentcore.Call, _ func
 	case "poll":
 		return agentcore.TextResult(j.poll(ctx, time.Duration(min(args.Wait, maxWait))*time.Second)), nil
 	case "write":
+		// What was approved for one is not for another to steer.
+		if scope := tools.ScopeOf(ctx); scope.Role != ownerRole && scope.Sender != j.starter {
+			return agentcore.Result{}, fmt.Errorf("%s was started for somebody else: only they, or an owner, may have something written to it", j.id)
+		}
 		return j.write(args.Input, args.Close)
 	default:
 		j.process.Kill("you asked for it")
@@ -110,7 +117,7 @@ func (t *processRunner) start(ctx context.Context, session string, args *process
 	if err != nil {
 		return agentcore.Result{}, err
 	}
-	j := &job{command: command.Escaped(p.line.Text), began: time.Now(), log: newTail(64 << 10)}
+	j := &job{command: command.Escaped(p.line.Text), starter: tools.ScopeOf(ctx).Sender, began: time.Now(), log: newTail(64 << 10)}
 	if err := t.background.add(session, j); err != nil {
 		return agentcore.Result{}, err
 	}
