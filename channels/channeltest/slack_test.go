@@ -144,6 +144,42 @@ func TestAStreamEndsByAgeAndSize(t *testing.T) {
 	b.taken("chat.update", "channel", "C1", "ts", ts, "text", "the whole text")
 }
 
+func TestAStreamShowsStepsAndIsMarkedWhenItEnds(t *testing.T) {
+	b := newSlackBench(t, SlackConfig{})
+	root := b.SendText("C1", "U1", "hello")
+	start := []string{"channel", "C1", "thread_ts", root, "recipient_user_id", "U1", "recipient_team_id", "T0TEAM"}
+	b.refused("no_text", "chat.startStream", start...)
+	for _, chunks := range []string{`{`, `[{"type":"task_update","id":"1","title":"x"}]`, `[{"type":"markdown_text"}]`, `[{"type":"task_update","id":"1","status":"complete","title":"` + strings.Repeat("x", 257) + `"}]`} {
+		b.refused("invalid_chunks", "chat.startStream", append(start, "chunks", chunks)...)
+	}
+	ts := b.taken("chat.startStream", append(start, "chunks", `[{"type":"task_update","id":"1","status":"in_progress","title":"reading"}]`)...)
+	b.taken("chat.appendStream", "channel", "C1", "ts", ts, "chunks", `[{"type":"task_update","id":"1","status":"complete","title":"read"},{"type":"markdown_text","text":"a"}]`)
+	if m := b.Messages("C1")[0]; m.Shown() != "a\n\nread" || !m.Streaming() || m.Metadata != nil {
+		t.Errorf("shown: %q, %+v", m.Shown(), m)
+	}
+	b.refused("cant_delete_message", "chat.delete", "channel", "C1", "ts", ts)
+	b.refused("invalid_metadata_format", "chat.stopStream", "channel", "C1", "ts", ts, "metadata", `{}`)
+	b.taken("chat.stopStream", "channel", "C1", "ts", ts, "metadata", `{"event_type":"x","event_payload":{"nonce":"n"}}`)
+	if m := b.Messages("C1")[0]; m.Streaming() || len(m.Metadata) == 0 {
+		t.Errorf("after its end: %+v", m)
+	}
+	b.NoStreams(true)
+	b.refused("channel_type_not_supported", "chat.startStream", append(start, "markdown_text", "a")...)
+}
+
+func TestAFormOpensForWhoDidSomethingAndOnce(t *testing.T) {
+	b := newSlackBench(t, SlackConfig{})
+	view := `{"type":"modal","callback_id":"c","title":{"type":"plain_text","text":"T"},"blocks":[{"type":"input","block_id":"b","element":{"type":"plain_text_input","action_id":"a"}}]}`
+	b.refused("expired_trigger_id", "views.open", "trigger_id", "made up", "view", view)
+	b.refused("invalid_arguments", "views.open", "trigger_id", b.trigger("U1"), "view", `{"type":"modal"}`)
+	trigger := b.trigger("U1")
+	b.taken("views.open", "trigger_id", trigger, "view", view)
+	b.refused("expired_trigger_id", "views.open", "trigger_id", trigger, "view", view)
+	if v, err := b.WaitView(b.ctx, "U1"); err != nil || v.Callback != "c" {
+		t.Errorf("shown: %+v, %v", v, err)
+	}
+}
+
 func TestSlacksLimitsAreKeptAndSayHowLongToWait(t *testing.T) {
 	b := newSlackBench(t, SlackConfig{RateLimits: true})
 	b.SendText("D1", "U1", "hello")

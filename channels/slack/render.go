@@ -70,12 +70,12 @@ func render(out channels.Outgoing) content {
 
 // growing is the beginning of a text that is still being written, as far as it
 // will be rendered alike however the text goes on: what it says as it stands and
-// what it says once everything open is closed differ from there.
-func growing(src string) string {
-	if src == "" {
+// body, which it says once everything open is closed, differ from there.
+func growing(src, body string) string {
+	if body == "" {
 		return ""
 	}
-	a, b := markdown.SlackBlock(src+"\nx"), markdown.SlackBlock(markdown.Repair(src))
+	a, b := markdown.SlackBlock(src+"\nx"), body
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
 		n++

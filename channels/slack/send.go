@@ -90,7 +90,7 @@ func (c *Channel) Post(ctx context.Context, to channels.Target, out channels.Out
 			return id, err
 		}
 	}
-	if ts, done, err := c.begin(ctx, to, out); done {
+	if ts, done, err := c.begin(ctx, to, out, &m); done {
 		return ts, err
 	}
 	extra := []slack.MsgOption{marked(out.Nonce)}

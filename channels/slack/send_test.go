@@ -342,6 +342,18 @@ func BenchmarkRender10kB(b *testing.B) {
 	}
 }
 
+// BenchmarkGrowing10kB is what a draft of a stream costs beside its rendering.
+func BenchmarkGrowing10kB(b *testing.B) {
+	text := strings.Repeat("Some **bold** text with `code` and a [link](https://example.org/path).\n\n", 140) + "and **more"
+	body := render(channels.Outgoing{Markdown: text, Draft: true}).body
+	b.ReportAllocs()
+	for b.Loop() {
+		if growing(text, body) == "" {
+			b.Fatal("nothing is certain")
+		}
+	}
+}
+
 func BenchmarkReadMessage(b *testing.B) {
 	bot, err := newChannel(Config{BotToken: "xoxb-1", AppToken: "xapp-1"})
 	if err != nil {

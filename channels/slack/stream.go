@@ -64,12 +64,12 @@ func (c *Channel) Stream(to channels.Target, id string) (channels.Stream, bool) 
 
 // begin posts a draft as a stream. It reports false if the message is to be
 // posted as usual: there is nothing to show yet, or Slack does not take it.
-func (c *Channel) begin(ctx context.Context, to channels.Target, out channels.Outgoing) (string, bool, error) {
+func (c *Channel) begin(ctx context.Context, to channels.Target, out channels.Outgoing, m *content) (string, bool, error) {
 	if !c.streamable(to, out) {
 		return "", false, nil
 	}
 	s := &stream{nonce: out.Nonce, busy: make(chan struct{}, 1)}
-	text, step := growing(out.Markdown), statusLine(out.Status)
+	text, step := growing(out.Markdown, m.body), statusLine(out.Status)
 	if text == "" && step == "" || !c.streams.reserve(to, time.Now()) {
 		return "", false, nil
 	}
@@ -121,7 +121,7 @@ func (c *Channel) grow(ctx context.Context, to channels.Target, s *stream, out c
 	if !out.Draft {
 		return c.finish(ctx, to, s, out, m)
 	}
-	text, step := growing(out.Markdown), statusLine(out.Status)
+	text, step := growing(out.Markdown, m.body), statusLine(out.Status)
 	rest, fits := strings.CutPrefix(text, s.sent)
 	if strings.HasPrefix(s.sent, text) {
 		rest, fits = "", true // not all of what is shown is certain to stay, but no more is

@@ -385,6 +385,32 @@ func TestTheSignOfWorkIsRenewedBeforeSlackTakesItAway(t *testing.T) {
 	}
 }
 
+func TestAttack54AMentionThatIsStreamedInPiecesMentionsNobody(t *testing.T) {
+	for _, text := range []string{"look, <!channel> and <!here>", "see <@U0BEN> and @channel", "in <#C1> and <!subteam^S1|x>", "a <http://e.org|fake> link"} {
+		bubble(t, channeltest.SlackConfig{}, func(r *quietRig) {
+			rep, finish, _ := r.say(r.bot(), &journal{})
+			rep.Write("A beginning that is long enough. ")
+			for _, c := range text {
+				rep.Write(string(c))
+				time.Sleep(time.Second)
+			}
+			r.must(finish())
+			for _, m := range r.Messages(general) {
+				for _, state := range m.History {
+					for _, live := range []string{"<!", "<@", "<#", " @channel", "<http"} {
+						if strings.Contains(state.Shown, live) {
+							t.Errorf("%q was shown as %q", text, state.Shown)
+						}
+					}
+				}
+			}
+			if n := r.CallCount("chat.appendStream"); n < 5 {
+				t.Errorf("it was sent in %d pieces", n)
+			}
+		})
+	}
+}
+
 func TestARestartedAnswerReplacesWhatWasStreamed(t *testing.T) {
 	bubble(t, channeltest.SlackConfig{}, func(r *quietRig) {
 		rep, finish, _ := r.say(r.bot(), &journal{})
