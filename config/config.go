@@ -171,6 +171,9 @@ type Store struct {
 	Prefix string        `toml:"prefix" rule:"nonempty"`
 	// RequireDurability refuses a Redis that can lose what it acknowledged.
 	RequireDurability bool `toml:"require_durability"`
+	// WaitReplicas is how many of Redis's own replicas must have a message before
+	// its platform is told that it is taken.
+	WaitReplicas int `toml:"wait_replicas" min:"0" max:"10"`
 	// LeaseTTL is how long a session or poller stays taken after its replica was
 	// last heard of.
 	LeaseTTL time.Duration `toml:"lease_ttl" min:"250ms" max:"10m"`

@@ -60,7 +60,8 @@ func drivers() map[string]driver {
 		"redis": func(ctx context.Context, cfg config.Store, log *slog.Logger) (store.Store, error) {
 			logging.Disable() // the client library's own log: what it has to say comes as errors, too
 			s, err := redis.Open(ctx, redis.Config{
-				URL: cfg.URL.Reveal(), Prefix: cfg.Prefix, RequireDurability: cfg.RequireDurability, Logger: log,
+				URL: cfg.URL.Reveal(), Prefix: cfg.Prefix, RequireDurability: cfg.RequireDurability,
+				Replicas: cfg.WaitReplicas, Logger: log,
 			})
 			if err != nil {
 				return nil, err

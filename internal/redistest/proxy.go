@@ -9,10 +9,10 @@ import (
 // Proxy forwards connections to a server and breaks them as told.
 type Proxy struct {
 	listener net.Listener
-	target   string
 	running  sync.WaitGroup
 
 	mu     sync.Mutex
+	target string
 	links  map[*link]bool
 	closed bool
 	// drop is how many further answers are swallowed, each with its connection.
@@ -78,6 +78,14 @@ func (p *Proxy) Cut() {
 	}
 }
 
+// Retarget leads new connections to another server and ends those there are.
+func (p *Proxy) Retarget(addr string) {
+	p.mu.Lock()
+	p.target = addr
+	p.mu.Unlock()
+	p.Cut()
+}
+
 // Refuse makes new connections fail, or lets them in again.
 func (p *Proxy) Refuse(on bool) {
 	p.mu.Lock()
@@ -126,13 +134,13 @@ func (p *Proxy) accept() {
 			return
 		}
 		p.mu.Lock()
-		refuse := p.refuse || p.closed
+		refuse, target := p.refuse || p.closed, p.target
 		p.mu.Unlock()
 		if refuse {
 			_ = client.Close()
 			continue
 		}
-		server, err := net.Dial("tcp", p.target)
+		server, err := net.Dial("tcp", target)
 		if err != nil {
 			_ = client.Close()
 			continue

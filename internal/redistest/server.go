@@ -151,6 +151,12 @@ func (s *Server) read(cmd *exec.Cmd, out *os.File, ready, done chan struct{}) {
 	_ = cmd.Wait() // how it ended is in the log
 }
 
+// RestartAs is Restart with further settings, which later starts have as well.
+func (s *Server) RestartAs(settings ...string) error {
+	s.args = append(s.args, settings...)
+	return s.Restart()
+}
+
 // Log is what the server has printed since its latest start.
 func (s *Server) Log() string {
 	s.mu.Lock()

@@ -182,7 +182,11 @@ func (s *Store) eachNode(ctx context.Context, fn func(context.Context, *goredis.
 // enter marks the prefix as ours and refuses what a newer clawbot wrote. It
 // returns the identity of the data, which is another after Redis lost it.
 func (s *Store) enter(ctx context.Context) (lost bool, err error) {
-	reply, err := s.ask(ctx, s.scripts.enter, []string{s.keys.mark()}, []any{formatVersion, nonce()})
+	ask := s.ask
+	if s.replicas > 0 {
+		ask = s.confirmed
+	}
+	reply, err := ask(ctx, s.scripts.enter, []string{s.keys.mark()}, []any{formatVersion, nonce()})
 	if err != nil {
 		return false, s.explain(err)
 	}

@@ -60,6 +60,9 @@ func (s *Store) explain(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, store.ErrClosed) {
 		return err
 	}
+	if unconfirmed, ok := errors.AsType[*unconfirmedError](err); ok {
+		return fmt.Errorf("redis at %s: %w", s.where, unconfirmed)
+	}
 	return fmt.Errorf("redis at %s: %w: %s", s.where, err, s.remedyOfConnection(err))
 }
 

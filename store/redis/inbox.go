@@ -24,7 +24,7 @@ func (s *Store) Accept(ctx context.Context, ev store.Event) (store.Accepted, err
 		keys := append(s.keys.session(ev.Session), s.keys.seen(ev.Session, ev.ID))
 		ctx, cancel := context.WithTimeout(ctx, acceptPatience)
 		defer cancel()
-		reply, err = s.call(ctx, s.scripts.accept, keys,
+		reply, err = s.callDurably(ctx, s.scripts.accept, keys,
 			ev.Session, int(ev.Lane), int(ev.Op), quiet, word(ev.ID), word(ev.Key), ev.Data, remember.Milliseconds())
 	}
 	if err != nil {

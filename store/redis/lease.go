@@ -60,7 +60,7 @@ func (l *lease) Bury(ctx context.Context, positions []int64, reason string) erro
 }
 
 func (l *lease) Intent(ctx context.Context, call string) (before bool, err error) {
-	reply, err := l.call(ctx, l.store.scripts.intent, l.start.Token, word(call))
+	reply, err := l.store.callDurably(ctx, l.store.scripts.intent, l.keys, l.start.Token, word(call))
 	return err == nil && number(reply) == 1, l.wrap("intent", err)
 }
 

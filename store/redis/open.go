@@ -34,6 +34,10 @@ type Config struct {
 	// acknowledged, or that does not say how it is configured. Otherwise that is
 	// logged, and told by [Store.Warnings].
 	RequireDurability bool
+	// Replicas is how many of Redis's own replicas must have an accepted event,
+	// and that a tool has begun, before that is answered. 0: none, and a failover
+	// may lose what the primary had not passed on.
+	Replicas int
 	// Patience is how long a call is repeated while Redis is away; 0 means 8 s.
 	// Accept gives up after 2.5 s at most, so that platforms deliver again.
 	Patience time.Duration
@@ -51,6 +55,7 @@ type Store struct {
 	keys     layout
 	scripts  *scripts
 	ask      func(ctx context.Context, sc *script, keys []string, args []any) (any, error)
+	replicas int
 	patience time.Duration
 	log      *slog.Logger
 	bus      bus
@@ -91,7 +96,7 @@ func newStore(cfg Config) (*Store, error) {
 	}
 	s := &Store{
 		client: connect(t), cluster: t.kind == "cluster", where: strings.Join(t.addrs, ","), user: t.user, tls: t.tls != nil,
-		keys: newLayout(cfg.Prefix), scripts: newScripts(), patience: cfg.Patience, log: cfg.Logger,
+		keys: newLayout(cfg.Prefix), scripts: newScripts(), replicas: cfg.Replicas, patience: cfg.Patience, log: cfg.Logger,
 	}
 	if s.patience == 0 {
 		s.patience = 8 * time.Second
