@@ -74,6 +74,7 @@ func (a *Admin) routes() *http.ServeMux {
 	handle("GET /admin/api/sessions", a.listSessions)
 	handle("GET /admin/api/sessions/{session}", a.readSession)
 	handle("GET /admin/api/sessions/{session}/totals", a.readTotals)
+	handle("GET /admin/api/sessions/{session}/find", a.findInSession)
 	handle("GET /admin/api/sessions/{session}/entries/{position}", a.readEntry)
 	handle("GET /admin/api/sessions/{session}/events", a.followSession)
 	handle("GET /admin/api/sessions/{session}/export", a.exportSession)

@@ -61,7 +61,7 @@ async function route() {
   const detail = decodeURIComponent(rest);
   const kind = detail && module.Detail ? module.Detail : module.default;
   page.title(known[1]);
-  if (view instanceof kind && shown === known[0] && !detail) return view.show("");
+  if (detail && view instanceof kind && view.id === detail) return view.show(detail); // another place in it
   view?.close();
   shown = known[0];
   $("main").replaceChildren();

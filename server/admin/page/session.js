@@ -5,7 +5,7 @@
 import { h, icon, when, say } from "/assets/dom.js";
 import { ask } from "/assets/api.js";
 import { at, state } from "./sessions.js";
-import { count, usd, failed, nothing } from "./table.js";
+import { count, usd, failed, nothing, filter } from "./table.js";
 import { Entry, Open } from "./entries.js";
 import { timeline } from "./timeline.js";
 import { Tail } from "./tail.js";
@@ -86,12 +86,31 @@ export class Session {
     this.link = h("span", { class: "state quiet" });
     this.stopButton = h("button", { type: "button", class: "button", onclick: () => this.stop() }, "Stop");
     this.problem = h("div", { role: "alert" });
+    this.found = h("div", { class: "found" });
+    const find = filter("Find in this transcript", "", (q) => {
+      clearTimeout(this.typing);
+      this.typing = setTimeout(() => this.find(q.trim()), 250);
+    });
     const file = (format, text) => h("a", { class: "button", href: this.api + "/export?format=" + format, download: "" }, text);
     this.head.replaceChildren(
       h("p", { class: "crumb" }, h("a", { href: "/admin/sessions" }, "All sessions"), this.link), this.titleEl, this.facts,
       h("div", { class: "buttons" }, this.stopButton, file("jsonl", "Export JSON Lines"), file("markdown", "Export Markdown"),
         this.session.channel === "web" ? h("a", { class: "button", href: "/c/" + this.session.session.slice(4) }, "Open the chat") : null,
-        h("button", { type: "button", class: "button danger", onclick: () => this.remove() }, "Delete…")), this.problem);
+        h("button", { type: "button", class: "button danger", onclick: () => this.remove() }, "Delete…"), find), this.problem, this.found);
+  }
+
+  // find shows what of the whole transcript has the words.
+  async find(q) {
+    this.q = q;
+    if (!q) return this.found.replaceChildren();
+    try {
+      const { found, more } = await ask("GET", this.api + "/find?q=" + encodeURIComponent(q));
+      if (this.closed || this.q !== q) return;
+      this.found.replaceChildren(found.length ? h("ol", null, found.map((f) => h("li", null, h("a", { href: "#e-" + f.position }, "#" + f.position), " ", f.passage))) : nothing("Nothing in this transcript has that."),
+        ...(more ? [h("p", { class: "quiet" }, "These are the latest; there are more.")] : []));
+    } catch (err) {
+      if (this.q === q) this.found.replaceChildren(failed(err));
+    }
   }
 
   async total() {
@@ -234,8 +253,16 @@ export class Session {
     this.pill.hidden = this.following && this.atEnd;
   }
 
-  jump() {
-    const el = location.hash.startsWith("#e-") && document.getElementById(location.hash.slice(1));
+  async jump() {
+    const position = Number(/^#e-(\d+)$/.exec(location.hash)?.[1] ?? -1);
+    if (position < 0 || position >= this.tail) return;
+    if (!document.getElementById("e-" + position)) {
+      const answer = await ask("GET", this.api + "?limit=" + page_ + "&from=" + Math.max(0, position - page_ / 2)).catch(() => null);
+      if (!answer || this.closed) return;
+      this.fill(answer.entries);
+    }
+    let el = document.getElementById("e-" + position);
+    if (el?.classList.contains("settled")) el = this.rows.get(this.entries.find((e) => e.position === position).data.call)?.el.closest(".entry");
     if (!el) return;
     this.following = false;
     el.scrollIntoView({ block: "center" });
@@ -310,6 +337,7 @@ export class Session {
 
   close() {
     this.closed = true;
+    clearTimeout(this.typing);
     this.events?.close();
     this.edges.disconnect();
     cancelAnimationFrame(this.frame);
