@@ -114,6 +114,9 @@ func TestWhateverHappensTheLastStateIsTheFinalText(t *testing.T) {
 		faults := rapid.SliceOfN(rapid.SampledFrom([]fault{none, none, none, limited, everywhere, lost, dropped, refused, goneAway}), 0, 12).Draw(rt, "faults")
 		p.script = sparse(faults)
 		var ch channels.Channel = prober{p}
+		if rapid.Bool().Draw(rt, "native") {
+			ch = native{growing{p, p.limits.EditEvery, time.Duration(rapid.IntRange(1, 60).Draw(rt, "life")) * time.Second}}
+		}
 		steps := rapid.SliceOfN(rapid.Custom(drawStep), 1, 80).Draw(rt, "steps")
 		o := perform(t, p, ch, steps)
 		if o.err != nil {

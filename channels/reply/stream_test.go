@@ -27,6 +27,13 @@ func (g growing) Stream(_ channels.Target, id string) (channels.Stream, bool) {
 	return channels.Stream{}, false
 }
 
+// native is such a platform that can look a message up, too.
+type native struct{ growing }
+
+func (n native) Probe(ctx context.Context, to channels.Target, nonce string) (string, error) {
+	return prober{n.platform}.Probe(ctx, to, nonce)
+}
+
 func TestAMessageThatGrowsNativelyIsWrittenAtItsOwnPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlatform()

@@ -297,6 +297,28 @@ func TestAStreamThatWasDeletedIsPostedAnew(t *testing.T) {
 	})
 }
 
+func TestWhoWasThrownOutOrLostItsTokenStopsStreaming(t *testing.T) {
+	for name, act := range map[string]func(*quietRig){
+		"thrown out": func(r *quietRig) { r.Bar(general, "not_in_channel") },
+		"archived":   func(r *quietRig) { r.Bar(general, "is_archived") },
+		"revoked":    func(r *quietRig) { r.RevokeTokens() },
+	} {
+		bubble(t, channeltest.SlackConfig{}, func(r *quietRig) {
+			rep, finish, _ := r.say(r.bot(), &journal{})
+			streamed(rep, 10)
+			act(r)
+			before := len(r.Calls())
+			streamed(rep, 50)
+			if err := finish(); reason(err) != channels.ReasonForbidden && reason(err) != channels.ReasonAuth {
+				t.Errorf("%s: %v", name, err)
+			}
+			if n := len(r.Calls()) - before; n > 2 {
+				t.Errorf("%s: %d calls were made after it", name, n)
+			}
+		})
+	}
+}
+
 func TestAfterATakeoverTheMessageGoesOn(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		bubble(t, channeltest.SlackConfig{}, func(r *quietRig) {
