@@ -463,6 +463,10 @@ func (r *run) conclude(failed error) error {
 			return err
 		}
 	}
+	if cut := r.account.CutShort(); cut != nil && failed == nil && cause == nil {
+		r.out.remark("⚠️ My answer had to end here. " + cut.ForPeople(time.Now()))
+		r.overspent(cut)
+	}
 	if err := r.out.finish(end); err != nil {
 		return err
 	}

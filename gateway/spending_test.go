@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"fmt"
+	"iter"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +39,20 @@ func (m thousandth) Info() agentcore.ModelInfo {
 	info := m.withModel.Info()
 	info.Price = &agentcore.Price{Output: 1000}
 	return info
+}
+
+// Stream cuts answers at their limit, as vendors do.
+func (m thousandth) Stream(ctx context.Context, req *agentcore.Request) iter.Seq2[agentcore.StreamEvent, error] {
+	return func(yield func(agentcore.StreamEvent, error) bool) {
+		for ev, err := range m.withModel.Stream(ctx, req) {
+			if ev.Type == agentcore.StreamDone && ev.Usage.Output > req.MaxTokens {
+				ev.Stop, ev.Usage.Output = agentcore.StopLength, req.MaxTokens
+			}
+			if !yield(ev, err) {
+				return
+			}
+		}
+	}
 }
 
 // costing answers with the text and takes so many tokens.
@@ -210,6 +225,42 @@ func TestAPersonIsToldOnceAndTheOwnersToo(t *testing.T) {
 		}
 		if warned != 1 || reached != 2 {
 			t.Errorf("%d warnings, and %d times told that it is reached: %q", warned, reached, c.texts())
+		}
+	})
+}
+
+func TestWhatIsLeftOfACapIsUsedAndTheAnswerKeepsWhatItSaid(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, s := newChat("chat"), newStore(t)
+		model := &script{steps: []step{call("1", "act", `{}`), costing("This is the first half", 5000)}, otherwise: echo}
+		model.steps[0].usage = agentcore.Usage{Output: 2000}
+		ran := 0
+		b, money := spender(t, s, c, budget.Limits{DailyUSD: 5}, model, func(cfg *Config) {
+			cfg.Agent.MaxTokens = 4000
+			cfg.Toolbox = toolset{tool("act", func(context.Context) string { ran++; return "done" })}
+		})
+		c.send(t, direct(sess, "1", "act, and tell me all of it"))
+		settled(t, b)
+		requests := model.asked()
+		if len(requests) != 2 || requests[1].MaxTokens != 3000 || ran != 1 {
+			t.Errorf("%d requests, the last with %d tokens; the tool ran %d times", len(requests), requests[len(requests)-1].MaxTokens, ran)
+		}
+		if !wrote(c, "This is the first half", "⚠️ My answer had to end here. Today's budget of $5.00 for everybody is reached: $5.00 are spent") {
+			t.Errorf("shown is %q", c.texts())
+		}
+		if got := rows(t, money); got != sess+" chat:7 2=$5.00" {
+			t.Errorf("spent: %s", got)
+		}
+		valid(t, s, sess)
+		if err := money.SetLimits(budget.Limits{DailyUSD: 50}); err != nil {
+			t.Fatal(err)
+		}
+		c.send(t, direct(sess, "2", "go on"))
+		settled(t, b)
+		requests = model.asked()
+		last := requests[len(requests)-1]
+		if got := users(last); len(got) != 2 || !wrote(c, "re: go on") {
+			t.Errorf("after a raise the model is asked with %q, and shown is %q", got, c.texts())
 		}
 	})
 }

@@ -21,6 +21,7 @@ type Account struct {
 	mu      sync.Mutex
 	payers  []string // the one who pays first is the last
 	refused bool
+	cut     *Reached
 }
 
 // Charge has user ("platform:id") pay for the calls that follow. If their
@@ -56,6 +57,20 @@ func (a *Account) Refused() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.refused
+}
+
+func (a *Account) cutShort(r *Reached) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.refused, a.cut = true, r
+}
+
+// CutShort returns the cap because of which an answer had to end before it was
+// complete; nil if none had to.
+func (a *Account) CutShort() *Reached {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.cut
 }
 
 type contextKey struct{}

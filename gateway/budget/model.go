@@ -54,6 +54,9 @@ func (m *metered) Stream(ctx context.Context, req *agentcore.Request) iter.Seq2[
 				stopped = ctx.Err() != nil
 			case ev.Type == agentcore.StreamDone:
 				ev.Usage.Cost = c.done(ctx, ev.Usage)
+				if c.short != nil && ev.Stop == agentcore.StopLength {
+					c.account.cutShort(c.short.after(ev.Usage))
+				}
 			default:
 				c.seen += int64(len(ev.Delta))
 			}

@@ -34,7 +34,8 @@ type call struct {
 	id      string
 	// dollars and tokens say what was reserved under id.
 	dollars, tokens bool
-	seen            int64 // bytes of the answer
+	short           *Reached // why the answer has to be shorter than asked for
+	seen            int64    // bytes of the answer
 	over            bool
 }
 
@@ -139,12 +140,14 @@ func (c *call) reserveTokens(ctx context.Context, most int64) error {
 		if used, err = c.b.counters.Sum(ctx, key.Key); err != nil {
 			return err
 		}
+		reached := &Reached{Standing: Standing{Kind: Run, Limit: most, Used: used}, Needs: c.in + min(c.out, leastAnswer)}
 		if !c.shorten(func(out int64) bool { return used+c.in+out <= most }) {
-			return &Reached{Standing: Standing{Kind: Run, Limit: most, Used: used}, Needs: c.in + min(c.out, leastAnswer)}
+			return reached
 		}
+		c.short = reached
 		err = c.b.counters.Reserve(ctx, "tokens:"+c.id, c.in+c.out, []store.CounterKey{key})
 		if errors.Is(err, store.ErrLimit) {
-			return &Reached{Standing: Standing{Kind: Run, Limit: most, Used: used}, Needs: c.in + c.out}
+			return reached
 		}
 	}
 	c.tokens = err == nil
@@ -198,8 +201,12 @@ func (c *call) charge(ctx context.Context, limits []limit) error {
 		}
 	}
 	reached := &Reached{Standing: *tightest, Needs: c.cost(c.in, min(c.out, leastAnswer))}
+	before := c.out
 	if !c.shorten(func(out int64) bool { return c.cost(c.in, out) <= tightest.Left() }) {
 		return reached
+	}
+	if c.out < before {
+		c.short = reached
 	}
 	if err = c.b.counters.Reserve(ctx, c.id, c.most(), keys); errors.Is(err, store.ErrLimit) {
 		return reached // others were quicker

@@ -16,6 +16,15 @@ type Reached struct {
 	Needs int64
 }
 
+// after is what is reached once a call has taken u.
+func (r *Reached) after(u agentcore.Usage) *Reached {
+	later := *r
+	if later.Used += u.Cost; r.Kind == Run {
+		later.Used = r.Used + u.Total()
+	}
+	return &later
+}
+
 // Error is for operators.
 func (r *Reached) Error() string {
 	if r.Kind == Run {
