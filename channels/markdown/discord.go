@@ -115,9 +115,27 @@ func longestRun(s string, c byte) int {
 	return longest
 }
 
-// partFences keeps code from ending the block that it is in.
+// partFences keeps code from ending the block that it is in, however many
+// backticks stand in a row.
 func partFences(code string) string {
-	return strings.ReplaceAll(code, "```", "``"+zeroWidth+"`")
+	if !strings.Contains(code, "```") {
+		return code
+	}
+	var b strings.Builder
+	run := 0
+	for i := range len(code) {
+		switch {
+		case code[i] != '`':
+			run = 0
+		case run == 2:
+			b.WriteString(zeroWidth)
+			run = 1
+		default:
+			run++
+		}
+		b.WriteByte(code[i])
+	}
+	return b.String()
 }
 
 func (d *commonmark) fence(w *walker, lang, code string) {

@@ -22,7 +22,8 @@ func TestAttack54ModelOutputPingsNobody(t *testing.T) {
 	for _, src := range []string{"@everyone", "@here now", "hey @Everyone!", "<@123>", "<@!123>", "<@&123>", "<!channel>", "<!here|here>", "<@U123>", "<#C1>",
 		"<!subteam^S1>", "@**every**one", "@`x`everyone", "&#64;everyone", "\\@everyone", "\\<!channel>", "&lt;!channel&gt;", "[@everyone](http://a.example)",
 		"[x](<!channel>)", "| @everyone | <!channel> |\n|---|---|\n| <@1> | @here |", "# @everyone", "> @here", "<!-- @everyone -->", "<b>@everyone</b>", "@![](javascript:x)everyone",
-		"<![](javascript:x)!channel>", "@someone", "(@someone)", "<\n@1>", "~~@~~everyone", "@\u200deveryone", "@&#8203;here", "<@\\123>", "<https://a.example|<!channel>>"} {
+		"<![](javascript:x)!channel>", "@someone", "(@someone)", "<\n@1>", "~~@~~everyone", "@\u200deveryone", "@&#8203;here", "<@\\123>", "<https://a.example|<!channel>>", "    `````@everyone",
+		"    ````````` @here", "~~~\n`````\n@everyone\n~~~"} {
 		checkInert(t, src)
 	}
 	rapid.Check(t, func(t *rapid.T) { checkInert(t, soup().Draw(t, "src")) })

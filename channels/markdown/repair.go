@@ -15,6 +15,9 @@ const maxHold = 1000
 // list marker, a row of a table. The cost is linear.
 func Repair(prefix string) string {
 	prefix = trimRune(prefix)
+	if tangled([]byte(prefix)) {
+		return visibleOr(prefix) // shown as plain text
+	}
 	if f := openFence(prefix); f.marker != "" {
 		return repairFence(prefix, f)
 	}
