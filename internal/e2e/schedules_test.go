@@ -148,3 +148,37 @@ func TestAReminderThatIsDueAsAReplicaIsKilledComesOnce(t *testing.T) {
 		t.Errorf("%d occurrences entered the conversation, want 6", occurrences)
 	}
 }
+
+func TestOnDiscordAReminderComesInTheThreadWhereItWasSetAlsoAfterARestart(t *testing.T) {
+	s := newServer(t, secretary, channeltest.DiscordConfig{RateLimits: true}, "")
+	thread := s.SendText(lobby, eve, s.at(`schedule {"action":"set","text":"take the bread out","in":"1s"}`))
+	s.saying(thread, "Set, with the id")
+	s.saying(thread, "Reminder: take the bread out")
+	due := time.Now().Add(3 * time.Second).UTC()
+	s.SendText(thread, eve, s.at(fmt.Sprintf(`schedule {"action":"set","text":"let it cool","at":"%s"}`, due.Format(time.RFC3339))))
+	s.saying(thread, due.Truncate(time.Second).Format("15:04:05"))
+	must(t, s.bot.stop())
+	<-time.After(time.Until(due))
+	s.start()
+	s.saying(thread, "Reminder: let it cool")
+	for _, m := range s.Messages(lobby) {
+		if strings.Contains(m.Text, "Reminder") {
+			t.Errorf("in the room itself: %q", m.Text)
+		}
+	}
+	if requests := s.model.Requests(); !requests[len(requests)-1].Mentions("Begin with their name, Eve⟧") {
+		t.Errorf("the agent was shown %q", requests[len(requests)-1].LastUser())
+	}
+}
+
+func TestOnSlackAReminderComesInTheThreadWhereItWasSetAndAGuestHasNone(t *testing.T) {
+	w := newSlackWorld(t, secretary, "")
+	root := w.mention(`schedule {"action":"set","text":"take the bread out","in":"1s"}`)
+	w.saying(lounge, "Set, with the id")
+	if m := w.saying(lounge, "Reminder: take the bread out"); m.Thread != root {
+		t.Errorf("it came in thread %q, not %q", m.Thread, root)
+	}
+	// The tool is the owner's in rooms.
+	w.slack.SendText(lounge, tom, w.slack.Mention()+` schedule {"action":"set","text":"x","in":"1s"}`)
+	w.saying(lounge, "not found")
+}

@@ -137,7 +137,7 @@ func (chat) SendFile(_ context.Context, _, _ string, r io.Reader) error {
 }
 
 func (chat) Schedule(context.Context, json.RawMessage) (json.RawMessage, error) {
-	return json.RawMessage(`{}`), nil
+	return json.RawMessage(`{"text":"Nothing is scheduled here."}`), nil
 }
 
 // call runs one call, approved if the case says so.
