@@ -143,7 +143,7 @@ func (c *Channel) grow(ctx context.Context, to channels.Target, s *stream, out c
 	case channels.OutcomeOf(err) == channels.Unknown:
 		s.unsure = true
 		return true, err
-	case channels.OutcomeOf(err) == channels.RateLimited, is(err, "message_not_found"), reason(err) == channels.ReasonForbidden, reason(err) == channels.ReasonAuth:
+	case passedOn(err):
 		return true, err
 	case is(err, "message_not_in_streaming_state"):
 		c.streams.drop(s)
@@ -170,10 +170,16 @@ func (c *Channel) finish(ctx context.Context, to channels.Target, s *stream, out
 	case is(err, "message_not_in_streaming_state"):
 		c.streams.drop(s)
 		return false, nil
-	case channels.OutcomeOf(err) == channels.RateLimited, is(err, "message_not_found"), reason(err) == channels.ReasonForbidden, reason(err) == channels.ReasonAuth:
+	case passedOn(err):
 		return true, err
 	}
 	return false, c.seal(ctx, to, s)
+}
+
+// passedOn tells failures that an update would have as well, or that wait.
+func passedOn(err error) bool {
+	why := reason(err)
+	return channels.OutcomeOf(err) == channels.RateLimited || is(err, "message_not_found") || why == channels.ReasonForbidden || why == channels.ReasonAuth
 }
 
 // seal ends a stream as it is, so that an update is taken. It fails only if that
