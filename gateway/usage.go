@@ -126,6 +126,9 @@ func (g *Gateway) price(ref agentcore.ModelRef, at time.Time) *agentcore.Price {
 			models = append(models, m)
 		}
 	}
+	for _, p := range g.cfg.Agents {
+		models = append(models, p.Model) // or nil
+	}
 	for _, m := range models {
 		if d, ok := m.(agentcore.Describer); ok {
 			if info := d.Info(); info.Ref.String() == ref.String() {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"clawbot/agentcore"
@@ -49,7 +50,9 @@ func unpriced(cfg *config.Config, log *slog.Logger) []string {
 	}
 	var problems []string
 	choice := models{cfg: cfg}
-	for _, ref := range choice.refs() {
+	refs := slices.Concat(choice.refs(), cfg.AllModels())
+	slices.Sort(refs)
+	for _, ref := range slices.Compact(refs) {
 		model, err := newProvider(cfg, ref, log)
 		if err != nil {
 			continue // which is told elsewhere
