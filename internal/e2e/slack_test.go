@@ -161,6 +161,27 @@ func TestSlackStopAsTextEndsTheRunInThatThread(t *testing.T) {
 	}
 }
 
+func TestSlacksStopButtonEndsTheRunAndItsStream(t *testing.T) {
+	w := newSlackWorld(t, modeltest.Turns(
+		modeltest.Turn{Text: "The quick brown fox jumps over the lazy dog, and then", Stall: true, After: 1},
+		modeltest.Say("Here again."),
+	), "")
+	root := w.mention("tell me a story")
+	if m := w.saying(lounge, "The quick brown fox"); !m.Streaming() {
+		t.Error("it is no stream")
+	}
+	w.slack.PressStop(lounge, eva, root)
+	w.saying(lounge, "Stopped")
+	w.slack.Send(channeltest.SlackIncoming{Channel: lounge, User: eva, Thread: root, Text: w.slack.Mention() + " are you there?"})
+	w.saying(lounge, "Here again.")
+	for _, m := range w.slack.Messages(lounge) {
+		if m.Streaming() {
+			t.Errorf("%q is still a stream", m.Shown())
+		}
+	}
+	must(t, w.slack.WaitStatus(w.ctx, lounge, root, func(s string) bool { return s == "" }))
+}
+
 func TestSlackADirectMessageIsAnsweredToMembersAndRefusedToGuests(t *testing.T) {
 	w := newSlackWorld(t, modeltest.Always(modeltest.Say("Hello, member.")), "")
 	w.slack.SendText(evaDM, eva, "hello")
