@@ -128,6 +128,7 @@ func (g *Gateway) doDue(ctx context.Context, now time.Time) (wait time.Duration,
 			_ = term.Resign(context.WithoutCancel(ctx)) // or it expires
 		}
 	}()
+	var failed error // what one of them fails with holds up no other
 	for cursor, more := "", true; more; more = cursor != "" {
 		var due []schedule.Due
 		if due, cursor, err = g.agenda().Due(ctx, now, cursor, duePage, g.isMine); err != nil {
@@ -136,16 +137,18 @@ func (g *Gateway) doDue(ctx context.Context, now time.Time) (wait time.Duration,
 		if len(due) == 0 {
 			continue
 		}
-		term, err = g.cfg.Store.Elect(ctx, schedulesTerm, g.cfg.Owner, g.cfg.LeaseTTL)
-		if held, ok := errors.AsType[*store.HeldError](err); ok {
-			return min(held.For, schedulesRetry) + jitter(schedulesRetry/4), nil
-		}
-		if err == nil {
-			err = g.occurAll(ctx, due, now)
+		held, err := g.cfg.Store.Elect(ctx, schedulesTerm, g.cfg.Owner, g.cfg.LeaseTTL)
+		if other, ok := errors.AsType[*store.HeldError](err); ok {
+			return min(other.For, schedulesRetry) + jitter(schedulesRetry/4), nil
 		}
 		if err != nil {
 			return schedulesRetry, err
 		}
+		term = held
+		failed = errors.Join(failed, g.occurAll(ctx, due, now))
+	}
+	if failed != nil {
+		return schedulesRetry, failed
 	}
 	first, err := g.agenda().Earliest(ctx, now)
 	if err != nil {
@@ -164,7 +167,7 @@ func (g *Gateway) isMine(session string) bool {
 }
 
 func (g *Gateway) occurAll(ctx context.Context, due []schedule.Due, now time.Time) error {
-	group, ctx := errgroup.WithContext(ctx)
+	var group errgroup.Group
 	group.SetLimit(dueAtOnce)
 	for i := range due {
 		group.Go(func() error {

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"clawbot/agentcore"
 	"clawbot/channels"
+	"clawbot/store"
 )
 
 func TestWhatWasMissedIsDoneOnceAndLateAndAfterADayTold(t *testing.T) {
@@ -336,6 +338,32 @@ func TestWhatIsScheduledAfterReadingSomethingFromOutsideIsShownToThePerson(t *te
 		settled(t, b)
 		if posted(c, "⏰ Scheduled, after I had read something from outside: ") != 1 || posted(c, "` takes it back.") != 1 {
 			t.Errorf("posts: %q", c.texts())
+		}
+	})
+}
+
+// refusing is a store that takes nothing for one session.
+type refusing struct{ store.Store }
+
+func (s refusing) Accept(ctx context.Context, ev store.Event) (store.Accepted, error) {
+	if ev.Session == "chat:bad" && strings.HasPrefix(ev.ID, "schedule:") {
+		return store.Accepted{}, errors.New("no")
+	}
+	return s.Store.Accept(ctx, ev)
+}
+
+func TestOneThatCanNotBeTakenHoldsUpNoOther(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, s := newChat("chat"), newStore(t)
+		b := scheduling(t, refusing{s}, c)
+		for i, session := range []string{"chat:bad", "chat:1", "chat:2"} {
+			c.send(t, direct(session, fmt.Sprint(i), fmt.Sprintf(`call {"action":"set","text":"water","in":"%dm"}`, i+1)))
+			settled(t, b)
+		}
+		time.Sleep(10 * time.Minute)
+		settled(t, b)
+		if n := posted(c, "\nwater\n"); n != 2 {
+			t.Errorf("%d came: %q", n, c.texts())
 		}
 	})
 }
