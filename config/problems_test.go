@@ -33,6 +33,15 @@ func TestEveryProblemNamesItsPlaceItsKeyAndTheRemedy(t *testing.T) {
 			"[telegram]\ntoken = \"1:a\"\n",
 			[]string{"clawbot.toml:1:2: telegram: unknown key; did you mean channels.telegram?"},
 		},
+		"a room that is none": {
+			"[access.rooms.\"telegram:kitchen\"]\ngroup_policy = \"open\"\n[access.rooms.lobby]\n[access.rooms.\"discord:600000000000000001\"]\nreply_in = \"attic\"\nallow_from = [\"max\"]\n",
+			[]string{
+				`clawbot.toml:1:15: access.rooms."telegram:kitchen": "telegram:kitchen" is no id of telegram`,
+				`clawbot.toml:3:15: access.rooms.lobby: "lobby" must be channel:id`,
+				`clawbot.toml:5:1: access.rooms."discord:600000000000000001".reply_in: "attic" is none of`,
+				`clawbot.toml:6:15: access.rooms."discord:600000000000000001".allow_from.0: "max" is no id of discord`,
+			},
+		},
 		"a key that resembles nothing": {
 			"[log]\nzzzzzz = 1\n",
 			[]string{"clawbot.toml:2:1: log.zzzzzz: unknown key; known here: audit, format, level, wire, wire_dir"},
