@@ -72,3 +72,21 @@ func TestARouteToNowhereSaysWhatWasMeant(t *testing.T) {
 		}
 	}
 }
+
+func TestAgentsAreShownAmongTheSettings(t *testing.T) {
+	cfg, err := load(t, "[agents.coder]\nmodel = \"demo/demo\"\ntools = []\n[[routes]]\nagent = \"coder\"\nrole = \"owner\"\n[[routes]]\nagent = \"main\"\nchannel = \"slack\"\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shown []string
+	for _, s := range cfg.Settings() {
+		if strings.HasPrefix(s.Key, "agents") || strings.HasPrefix(s.Key, "routes") {
+			shown = append(shown, s.Key+" = "+s.Value)
+		}
+	}
+	for _, want := range []string{`agents.coder.model = "demo/demo"`, `routes.0.agent = "coder"`, `routes.1.channel = "slack"`} {
+		if !slices.Contains(shown, want) {
+			t.Errorf("there is no %s among\n%s", want, strings.Join(shown, "\n"))
+		}
+	}
+}

@@ -75,6 +75,10 @@ func (l *lister) list(path []string, v, def reflect.Value, tag reflect.StructTag
 			}
 			l.list(append(slices.Clone(path), key.String()), v.MapIndex(key), below, tag)
 		}
+	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Struct && v.Len() > 0:
+		for i := range v.Len() {
+			l.list(append(slices.Clone(path), fmt.Sprint(i)), v.Index(i), reflect.Zero(v.Type().Elem()), tag)
+		}
 	default:
 		l.leaf(path, v, def, tag)
 	}

@@ -29,7 +29,8 @@ func readSaid(e store.Entry) (owner, text string) {
 			return "", ""
 		}
 		owner = userKey(r.Channel, r.Sender.ID)
-		if r.Kind == kindDelete || r.Kind == kindDropped || r.Kind == kindLost {
+		switch r.Kind {
+		case kindDelete, kindDropped, kindLost, kindSchedule: // nobody has said that
 			return owner, ""
 		}
 		return owner, r.Text
@@ -256,7 +257,8 @@ func (r *run) enlist() {
 		return
 	}
 	user := userKey(r.host.channel.Name(), sender)
-	if !r.t.g.enlisted.new(user + " " + r.t.session) {
+	// A conversation that begins may have been deleted, and with it the list.
+	if !r.t.g.enlisted.new(user+" "+r.t.session) && !r.begins {
 		return
 	}
 	err := update(r.t.ctx, r.t.g.cfg.Store.State(), sessionsPrefix+user, func(data []byte) ([]byte, error) {
@@ -294,4 +296,25 @@ func SessionsOf(ctx context.Context, s store.Store, user string) ([]string, erro
 		return nil, fmt.Errorf("list the conversations of %s: %w", user, err)
 	}
 	return list, nil
+}
+
+// DeleteHistory deletes the direct conversations of a person, as [SessionsOf]
+// lists them and [UserKey] names the person, and then the list. It returns those
+// that it has deleted. While one of them is worked on it fails with a
+// *store.HeldError; called again, it goes on.
+func DeleteHistory(ctx context.Context, s store.Store, user string) (deleted []string, err error) {
+	list, err := SessionsOf(ctx, s, user)
+	if err != nil {
+		return nil, err
+	}
+	for _, session := range list {
+		if err := DeleteSession(ctx, s, session); err != nil {
+			return deleted, err
+		}
+		deleted = append(deleted, session)
+	}
+	if err := s.State().Delete(ctx, sessionsPrefix+user); err != nil {
+		return deleted, fmt.Errorf("delete the list of conversations of %s: %w", user, err)
+	}
+	return deleted, nil
 }

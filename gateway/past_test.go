@@ -137,6 +137,20 @@ func TestAPersonsConversationsAreListed(t *testing.T) {
 			t.Fatal(err)
 		}
 		want(t, "conversations", list, []string{"chat:b", "chat:a"})
+
+		deleted, err := DeleteHistory(t.Context(), b.s, UserKey("chat", "7"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want(t, "deleted", deleted, list)
+		b.dm("chat:a", "7", "hi")
+		if list, err = SessionsOf(t.Context(), b.s, UserKey("chat", "7")); err != nil {
+			t.Fatal(err)
+		}
+		want(t, "conversations afterwards", list, []string{"chat:a"})
+		if len(entries(t, b.s, "chat:b")) != 0 || len(entries(t, b.s, "chat:room")) == 0 {
+			t.Error("too little or too much was deleted")
+		}
 	})
 }
 

@@ -36,7 +36,7 @@ func (v *voices) hear(r *inbound) {
 	switch {
 	case r.Sender.ID == "":
 		return // the program's own remark
-	case v.id != "" && v.id != r.Sender.ID, len(r.Overheard) > 0:
+	case v.id != "" && v.id != r.Sender.ID, len(r.Overheard) > 0, len(r.With) > 0:
 		v.mixed = true
 	}
 	v.id = r.Sender.ID
@@ -103,9 +103,10 @@ func (r *run) reads(m *agentcore.Message) {
 }
 
 // bringsText reports whether a message has a file that somebody else may have
-// written. What a person says into the microphone is theirs.
+// written, or is a task that the agent has set itself. What a person says into
+// the microphone is theirs.
 func bringsText(m *inbound) bool {
-	return slices.ContainsFunc(m.Attachments, func(a channels.Attachment) bool { return a.Kind != "audio" && a.Kind != "voice" })
+	return m.Kind == kindSchedule || slices.ContainsFunc(m.Attachments, func(a channels.Attachment) bool { return a.Kind != "audio" && a.Kind != "voice" })
 }
 
 // recall makes the message that tells the model what is remembered about the

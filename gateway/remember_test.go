@@ -288,6 +288,17 @@ func TestWhatAPageAsksToRememberWaitsForThePerson(t *testing.T) {
 	})
 }
 
+func TestATaskThatTheAgentSetItselfIsNotThePersonsWord(t *testing.T) {
+	if !bringsText(&inbound{Kind: kindSchedule}) || bringsText(&inbound{}) || bringsText(&inbound{Attachments: []channels.Attachment{{Kind: "voice"}}}) {
+		t.Error("what counts as the person's own word is wrong")
+	}
+	var v voices
+	v.hear(&inbound{Sender: channels.Sender{ID: "7"}, With: []channels.Sender{{ID: "8"}}})
+	if !v.mixed {
+		t.Error("a task of several people counts as one's")
+	}
+}
+
 func TestWhoMayNotRememberHasNoMemory(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, s, m := newChat("chat"), newStore(t), &script{}

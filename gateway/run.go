@@ -53,6 +53,7 @@ type run struct {
 	// Of the transcript when the run began: its generation, and from which
 	// position on the model sees it.
 	generation, liveFrom int64
+	begins               bool   // with this run
 	guide                string // of the workspace, at the end of the system prompt
 
 	// broken is why the store failed in a hook, which can't end the run itself.
@@ -96,6 +97,7 @@ func (t *tenure) newRun() (*run, error) {
 	r.account = t.account(r.id, asking...)
 	r.newContext()
 	r.generation, r.liveFrom = t.tr.generation, t.tr.liveFrom()
+	r.begins = len(t.tr.pending) > 0 && t.tr.pending[0].position == 0
 	r.hears()
 	r.env = t.g.newEnvironment(r, last)
 	r.guide = r.guidance()

@@ -205,8 +205,8 @@ func TestTheDatabaseTakesAtMostThreeTimesWhatWasSaid(t *testing.T) {
 	s.Index(readText)
 	v := newVocabulary()
 	size := int64(0)
-	for i := range 20 {
-		size += fill(t, s, fmt.Sprint("s", i), fmt.Sprint("owner", i%5), 500, func(int) string { return v.text(50) })
+	for i := range 5 {
+		size += fill(t, s, fmt.Sprint("s", i), fmt.Sprint("owner", i%3), 400, func(int) string { return v.text(50) })
 	}
 	waitIndexed(t, s)
 	if err := s.Close(); err != nil {
