@@ -127,7 +127,9 @@ func (b *Budget) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			return b.Flush(context.WithoutCancel(ctx))
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlush)
+			defer cancel()
+			return b.Flush(last)
 		case <-b.ledger.kick:
 		}
 		if !pause(ctx, flushAfter) {

@@ -20,6 +20,8 @@ const (
 	// flushAfter is how long what was spent may be only in memory.
 	flushAfter = 2 * time.Second
 	flushTime  = 10 * time.Second
+	// lastFlush is how long an end may wait for a store that is away.
+	lastFlush = 3 * time.Second
 	// chunkRows is how many rows one value of the store holds.
 	chunkRows = 64
 	// maxChunks bounds what waits for a store that does not answer.
