@@ -180,13 +180,15 @@ func TestTheManifestAsksForWhatTheBotUses(t *testing.T) {
 
 // FuzzRequest posts any body with a valid signature.
 func FuzzRequest(f *testing.F) {
-	bot, err := newChannel(Config{BotToken: "xoxb-1", AppToken: "xapp-1"})
+	bot, err := newChannel(Config{BotToken: "xoxb-1", AppToken: "xapp-1", APIURL: "http://127.0.0.1:1/"}) // nobody is there
 	if err != nil {
 		f.Fatal(err)
 	}
 	bot.me.Store(&identity{team: "T0TEAM", user: "U0CLAW", bot: "B0CLAW"})
 	f.Add("events_api", forged)
 	f.Add("interactive", `{"type":"block_actions","team":{"id":"T0TEAM"},"user":{"id":"U1"},"container":{"message_ts":"1.1","channel_id":"C1"},"actions":[{"type":"button","value":"x"}]}`)
+	f.Add("interactive", `{"type":"view_submission","team":{"id":"T0TEAM"},"user":{"id":"U1"},"view":{"id":"V1","callback_id":"ask","private_metadata":"{\"channel\":\"C1\",\"ts\":\"1.1\"}","state":{"values":{"ask":{"ask":{"value":"why"}}}}}}`)
+	f.Add("events_api", `{"type":"event_callback","team_id":"T0TEAM","event":{"type":"assistant_thread_started","assistant_thread":{"channel_id":"D1","thread_ts":"1.1","context":{"channel_id":"C1"}}}}`)
 	f.Add("slash_commands", `{"command":"/x","team_id":"T0TEAM","channel_id":"C1","user_id":"U1"}`)
 	f.Fuzz(func(t *testing.T, kind, body string) {
 		for _, a := range bot.read(kind, []byte(body)) {
