@@ -11,6 +11,7 @@ import (
 	"clawbot/config"
 	"clawbot/tools"
 	"clawbot/tools/skill"
+	"clawbot/tools/tooltest"
 )
 
 func TestSkillsAreReadByWhoMayUseTheirTools(t *testing.T) {
@@ -56,5 +57,33 @@ func TestSkillsAreReadByWhoMayUseTheirTools(t *testing.T) {
 	box.policy.Channels = map[string]tools.Rules{"telegram": rules}
 	if tool := read(box.For(t.Context(), guestRequest())); tool == nil || strings.Contains(tool.Description, "files") || !strings.Contains(tool.Description, "- time: about time") {
 		t.Errorf("a guest who may read skills has %+v", tool)
+	}
+}
+
+func TestTheToolsThatLeadToOthersAreToolsLikeAll(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "one"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "one", "SKILL.md"), []byte("---\ndescription: about one\n---\nOne.\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cfg := config.Default()
+	cfg.Skills.Dirs = []string{dir}
+	cfg.Tools.MCP = map[string]config.MCP{"far": {URL: "http://127.0.0.1:1", Defer: true}}
+	box, err := newToolbox(cfg, newLogger(t.Output(), cfg, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer box.close()
+	valid := map[string]string{findTools: `{"query":"notes"}`, skill.ToolName: `{"name":"one"}`}
+	for _, tool := range box.indirect().Tools {
+		t.Run(tool.Name, func(t *testing.T) {
+			tooltest.Run(t, tooltest.Case{Tool: tool, Valid: []string{valid[tool.Name]}})
+		})
+		delete(valid, tool.Name)
+	}
+	if len(valid) > 0 {
+		t.Errorf("there are none of %v", valid)
 	}
 }
