@@ -1,9 +1,11 @@
 package channeltest
 
 import (
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 )
 
 // listen opens a fake's address, none if calls come from within the process. It
@@ -30,11 +32,23 @@ func addressOf(l net.Listener) string {
 // testing/synctest bubble's time passes while calls are made.
 type Direct struct{ http.Handler }
 
-// RoundTrip implements [http.RoundTripper].
-func (d Direct) RoundTrip(req *http.Request) (*http.Response, error) {
+// RoundTrip implements [http.RoundTripper]. A handler that breaks the connection
+// off is an error, after the request was sent.
+func (d Direct) RoundTrip(req *http.Request) (resp *http.Response, err error) {
+	if trace := httptrace.ContextClientTrace(req.Context()); trace != nil && trace.WroteHeaders != nil {
+		trace.WroteHeaders()
+	}
 	w := httptest.NewRecorder()
+	defer func() {
+		if p := recover(); p != nil {
+			if p != http.ErrAbortHandler { //nolint:errorlint // as net/http compares it
+				panic(p)
+			}
+			resp, err = nil, io.ErrUnexpectedEOF
+		}
+	}()
 	d.ServeHTTP(w, req)
-	resp := w.Result()
+	resp = w.Result()
 	resp.Request = req
 	return resp, nil
 }

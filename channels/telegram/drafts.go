@@ -129,6 +129,31 @@ func (c *Channel) editDraft(ctx context.Context, to channels.Target, id string, 
 	return err
 }
 
+// settleDraft makes a message of the draft that shows in a conversation, before
+// the next part of the reply comes below it: messages stand in the order in
+// which they are sent. The draft's final then edits the message.
+func (c *Channel) settleDraft(ctx context.Context, to channels.Target) error {
+	if !c.cfg.Drafts || !to.Direct {
+		return nil
+	}
+	id, shown := c.drafts.open(to.Conversation, time.Now())
+	if shown == nil {
+		return nil
+	}
+	message, err := c.sendText(ctx, &bot.SendMessageParams{
+		ChatID: shown.ChatID, MessageThreadID: shown.MessageThreadID, Text: shown.Text, Entities: shown.Entities,
+	}, draftTimeout)
+	switch {
+	case err == nil:
+		c.drafts.replace(id, to.Conversation, message)
+		return nil
+	case channels.OutcomeOf(err) == channels.Unknown:
+		c.drafts.doubt(id, to.Conversation)
+		return &channels.SendError{Outcome: channels.RateLimited, RetryAfter: time.Second, Err: err} // the next part itself was not sent
+	}
+	return err
+}
+
 // keepDraft shows a draft once more that would fade soon, unless the bot has so
 // much to say that this would take the place of something.
 func (c *Channel) keepDraft(ctx context.Context, to channels.Target) {
@@ -220,6 +245,23 @@ func (d *drafts) forget(id string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.hide(id)
+}
+
+// open returns the draft that shows in a conversation. One that has faded
+// belongs to a reply that was given up.
+func (d *drafts) open(conversation string, now time.Time) (id string, shown *bot.SendMessageDraftParams) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	id = d.live[conversation]
+	x := d.all[id]
+	if x == nil || x.shown == nil {
+		return "", nil
+	}
+	if now.Sub(x.at) >= draftGone {
+		d.hide(id)
+		return "", nil
+	}
+	return id, x.shown
 }
 
 // stale returns what a conversation's draft shows if that would fade soon. One

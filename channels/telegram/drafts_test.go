@@ -2,6 +2,9 @@ package telegram
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -210,5 +213,59 @@ func TestAReplyOfSeveralMessagesIsWrittenByDrafts(t *testing.T) {
 	}
 	if strings.Join(strings.Fields(got.String()), " ") != strings.Join(strings.Fields(text), " ") {
 		t.Errorf("shown: %.200q", got.String())
+	}
+}
+
+// Whatever becomes of single calls, a drafted reply ends as messages that say
+// all of it in order; a part is there twice only if an answer was lost.
+func TestADraftedReplyEndsWholeWhateverHappens(t *testing.T) {
+	for seed := range 40 {
+		loaded(t, Config{Drafts: true}, func(t *testing.T, fake *channeltest.Telegram, bot *Channel) {
+			fake.SetRateLimits(false)
+			random := rand.New(rand.NewPCG(uint64(seed), 7))
+			lost := false
+			for range 12 {
+				method := []string{"sendMessage", "sendMessageDraft", "editMessageText"}[random.IntN(3)]
+				fault := []channeltest.Fault{
+					{Status: 429, RetryAfter: 2 * time.Second}, {Status: 502, Body: "<html>"}, {Lost: true}, {Status: 400, Description: "Bad Request: TEXTDRAFT_PEER_INVALID"},
+				}[random.IntN(4)]
+				if method != "sendMessageDraft" && fault.Status == 400 {
+					continue
+				}
+				lost = lost || method == "sendMessage" && (fault.Lost || fault.Status == 502)
+				fake.Fail(method, 1+random.IntN(6), fault)
+			}
+			fake.AddChat(42, channeltest.ChatOptions{})
+			r := reply.New(reply.Config{Channel: bot, Target: channels.Target{Chat: "42", Direct: true, Conversation: "telegram:4711:42"}})
+			go func() { _ = r.Run(context.Background()) }()
+			words := 400 + random.IntN(1200)
+			for i := range words {
+				r.Write(fmt.Sprintf("w%04d ", i))
+				if random.IntN(4) == 0 {
+					time.Sleep(time.Duration(random.IntN(400)) * time.Millisecond)
+				}
+				if random.IntN(300) == 0 {
+					r.Freeze()
+				}
+			}
+			err := r.Finish(context.Background())
+			next, twice, seen := 0, 0, map[string]bool{}
+			for _, m := range fake.Messages(42) {
+				for _, w := range numbered.FindAllString(m.Text, -1) {
+					seen[w] = true
+					switch n, _ := strconv.Atoi(w[1:]); {
+					case n == next:
+						next++
+					case n < next:
+						twice++
+					case !lost:
+						t.Fatalf("seed %d: %s stands where w%04d should", seed, w, next)
+					}
+				}
+			}
+			if err == nil && len(seen) != words || !lost && (next != words && err == nil || twice > 0) {
+				t.Errorf("seed %d: %d of %d words, %d twice, %v", seed, next, words, twice, err)
+			}
+		})
 	}
 }

@@ -31,6 +31,11 @@ var errEmpty = errors.New("telegram: there is no text to show")
 // Post sends a message and returns its id. What will be edited again is shown
 // as a draft where that is configured.
 func (c *Channel) Post(ctx context.Context, to channels.Target, out channels.Outgoing) (string, error) {
+	if out.Nonce != "" {
+		if err := c.settleDraft(ctx, to); err != nil {
+			return "", err
+		}
+	}
 	if out.Draft && len(out.Buttons) == 0 && c.drafted(to) {
 		id := newDraftID()
 		if shown, err := c.showDraft(ctx, to, id, out); err != nil {
@@ -51,16 +56,21 @@ func (c *Channel) send(ctx context.Context, to channels.Target, out channels.Out
 		ChatID: c.chat(to), MessageThreadID: sendThread(to), Text: text, Entities: entities,
 		DisableNotification: out.Silent, LinkPreviewOptions: preview(out), ReplyParameters: replyTo(to), ReplyMarkup: keyboard(out.Buttons),
 	}
+	return c.sendText(ctx, params, writeTimeout(out))
+}
+
+// sendText sends a message, as plain text if its formatting is refused.
+func (c *Channel) sendText(ctx context.Context, params *bot.SendMessageParams, timeout time.Duration) (string, error) {
 	var sent *models.Message
 	send := func() error {
-		return c.call(ctx, writeTimeout(out), &attempt{chat: params.ChatID}, "sendMessage", func(ctx context.Context) (err error) {
+		return c.call(ctx, timeout, &attempt{chat: params.ChatID}, "sendMessage", func(ctx context.Context) (err error) {
 			sent, err = c.api.SendMessage(ctx, params)
 			return err
 		})
 	}
 	err := send()
 	if refusal(err, "can't parse", "entit") {
-		c.log.Warn("telegram refused the formatting; sending plain text", "conversation", to.Conversation, "error", err)
+		c.log.Warn("telegram refused the formatting; sending plain text", "chat", params.ChatID, "error", err)
 		params.Entities = nil
 		err = send()
 	}
