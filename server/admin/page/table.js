@@ -7,11 +7,14 @@ import { h } from "/assets/dom.js";
 export class Table {
   constructor(label, columns, key, sort = "", down = false) {
     Object.assign(this, { columns, key, sort, down, rows: [] });
-    this.body = h("tbody");
-    this.heads = columns.map((c) => h("th", { scope: "col", class: c.class },
+    this.body = h("tbody", { role: "rowgroup" });
+    // Where there is little room, a row of many columns is drawn as a block. The
+    // roles say what it is all the same.
+    const stacks = columns.length > 4;
+    this.heads = columns.map((c) => h("th", { scope: "col", role: "columnheader", class: c.class },
       c.value ? h("button", { type: "button", class: "sort", onclick: () => this.by(c.title) }, c.title) : c.title));
     this.el = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
-      h("table", { class: "list-table" }, h("caption", { class: "unseen" }, label), h("thead", null, h("tr", null, this.heads)), this.body));
+      h("table", { class: stacks ? "list-table stacks" : "list-table", role: "table" }, h("caption", { class: "unseen" }, label), h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, this.heads)), this.body));
     this.mark();
   }
 
@@ -45,8 +48,8 @@ export class Table {
     const rows = [...this.rows];
     if (column) rows.sort((a, b) => order(column.value(a), column.value(b)) * (this.down ? -1 : 1));
     const held = this.body.contains(document.activeElement) ? document.activeElement.closest("tr")?.dataset.key : null;
-    this.body.replaceChildren(...rows.map((row) => h("tr", { "data-key": this.key(row) },
-      this.columns.map((c, i) => h(i ? "td" : "th", { class: c.class, scope: i ? null : "row" }, c.cell(row))))));
+    this.body.replaceChildren(...rows.map((row) => h("tr", { "data-key": this.key(row), role: "row" },
+      this.columns.map((c, i) => h(i ? "td" : "th", { class: c.class, scope: i ? null : "row", role: i ? "cell" : "rowheader", "data-title": c.title }, c.cell(row))))));
     if (held) this.body.querySelector(`[data-key="${CSS.escape(held)}"] a, [data-key="${CSS.escape(held)}"] button`)?.focus({ preventScroll: true });
   }
 }
