@@ -224,3 +224,20 @@ func TestWhatAServerReportsIsSeenOnThePageWhileItsApprovedToolRuns(t *testing.T)
 	must(t, os.WriteFile(file, nil, 0o600))
 	tab.Until("the answer is there", `document.querySelector(".entries").textContent.includes("That took a while.")`)
 }
+
+func TestAnApprovalOfAToolThatWasFoundOutlivesTheBot(t *testing.T) {
+	program, _ := mcpScript(t)
+	w := newWorld(t, options{
+		config: fmt.Sprintf("[tools.mcp.test]\ncommand = [%q]\ndefer = true\n[tools.permissions.test__add]\nmode = \"ask\"", program),
+		script: modeltest.Turns(use("c1", "test__add", `{"a":2,"b":3}`), modeltest.Say("Added.")),
+	})
+	w.say("add them")
+	w.nextRequest()
+	question, approve, _ := w.asked("test__add")
+	w.restart()
+	w.telegram.Press(ana, ana, question.ID, approve)
+	w.answer("Added.")
+	if got := result(t, w.model.Requests()[1], "c1"); !strings.Contains(got, "the sum is 5") {
+		t.Errorf("the result: %q", got)
+	}
+}
