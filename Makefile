@@ -43,6 +43,10 @@ allocs: ## compare allocations per operation with the committed limits
 fuzz: ## every fuzz target for FUZZTIME (default 30s)
 	@scripts/fuzz $(or $(FUZZTIME),30s)
 
+.PHONY: chaos-short
+chaos-short: deps ## a minute of chaos: the design for 8s, two broken builds and what they are compared with
+	$(GO) run -tags chaos ./internal/chaos -duration 8s -sessions 20 -ttl 2s -mutants append,dedupe
+
 .PHONY: chaos
-chaos: deps ## replicas under faults for DURATION (default 20s) with SESSIONS chats (40) and leases of TTL (1s), then the checker's own test
+chaos: deps ## replicas under faults for DURATION (default 20s) with SESSIONS chats (40) and leases of TTL (1s), a rolling update, failovers, then the checker's own test
 	$(GO) run -tags chaos ./internal/chaos -duration $(or $(DURATION),20s) -sessions $(or $(SESSIONS),40) -ttl $(or $(TTL),1s)

@@ -264,6 +264,9 @@ func (g *Gateway) hold(t *tenure) {
 	t.ctx, t.lose = context.WithCancelCause(context.Background())
 	stop := t.watch()
 	end, err := t.work()
+	if err != nil && t.ctx.Err() != nil {
+		err = errors.Join(context.Cause(t.ctx), err) // a store says no more than that it was canceled
+	}
 	stop()
 	t.lose(nil)
 	again = t.leave(end, err)

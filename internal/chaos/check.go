@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	goredis "github.com/redis/go-redis/v9"
+
 	"clawbot/store"
 	"clawbot/store/redis"
 )
@@ -34,7 +36,7 @@ func (w *world) rest(ctx context.Context) (stuck []string) {
 	defer s.Close()
 	last, since := "", time.Now()
 	for ctx.Err() == nil {
-		busy, err := unfinished(ctx, s)
+		busy, err := w.unfinished(ctx, s)
 		if err != nil {
 			return []string{err.Error()}
 		}
@@ -52,13 +54,22 @@ func (w *world) rest(ctx context.Context) (stuck []string) {
 }
 
 // unfinished lists the sessions in which something is left to do.
-func unfinished(ctx context.Context, s *redis.Store) (busy []string, err error) {
-	due, err := s.Due(ctx, 1000)
+func (w *world) unfinished(ctx context.Context, s *redis.Store) (busy []string, err error) {
+	c := goredis.NewClient(&goredis.Options{Addr: w.redis.Addr})
+	defer c.Close()
+	// What is due later counts as well: a session that was handed off.
+	keys, err := c.Keys(ctx, prefix+":{p*}:due").Result()
+	for _, key := range keys {
+		var ids []string
+		if ids, err = c.ZRange(ctx, key, 0, -1).Result(); err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			busy = append(busy, id+": due, or to be")
+		}
+	}
 	if err != nil {
 		return nil, err
-	}
-	for _, id := range due {
-		busy = append(busy, id+": due, and nobody looks")
 	}
 	list, err := sessions(ctx, s)
 	for _, i := range list {

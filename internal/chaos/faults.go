@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	goredis "github.com/redis/go-redis/v9"
 )
 
 // The faults. Each mends itself after a while; [world.mend] waits for that.
@@ -34,6 +36,22 @@ var (
 			w.outlast()
 			r.signal(syscall.SIGCONT)
 		})
+	}}
+	roll = fault{"roll", func(w *world) {
+		w.rolling.Lock() // one after the other
+		defer w.rolling.Unlock()
+		r := w.replicas[w.rolled%len(w.replicas)]
+		w.rolled++
+		r.terminate()
+		w.start(r)
+	}}
+	failOver = fault{"fail over", func(w *world) {
+		w.redisMu.Lock()
+		defer w.redisMu.Unlock()
+		defer w.hindering(nil)()
+		if err := w.failOver(); err != nil {
+			w.fail(fmt.Sprintf("redis does not fail over: %v", err))
+		}
 	}}
 	cut = fault{"cut", func(w *world) {
 		w.toOne(func(r *replica) {
@@ -123,6 +141,30 @@ func (l *faultLog) total() (n int) {
 		n += c
 	}
 	return n
+}
+
+// failOver kills the primary; its replica takes its place, and it comes back as
+// the replica.
+func (w *world) failOver() error {
+	w.redis.Kill()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	c := goredis.NewClient(&goredis.Options{Addr: w.standby.Addr})
+	defer c.Close()
+	if err := c.SlaveOf(ctx, "NO", "ONE").Err(); err != nil {
+		return err
+	}
+	w.redis, w.standby = w.standby, w.redis
+	for _, r := range w.replicas {
+		r.proxy.Retarget(w.redis.Addr)
+	}
+	if err := w.standby.RestartAs("--replicaof", strings.Replace(w.redis.Addr, ":", " ", 1)); err != nil {
+		return err
+	}
+	for n := int64(0); n < 1 && ctx.Err() == nil; {
+		n, _ = c.Wait(ctx, 1, 100*time.Millisecond).Result()
+	}
+	return ctx.Err()
 }
 
 // toOne does something to a replica to which nothing else is being done.

@@ -73,8 +73,8 @@ func (w *world) talk(ctx context.Context, c *chat) {
 			sleep(ctx, time.Duration(rand.IntN(400))*time.Millisecond)
 			w.telegram.SendText(c.id, c.id, "/stop")
 		}
-		if w.answered(ctx, c) {
-			w.waits.add(time.Since(began))
+		if w.answered(ctx, c) || ctx.Err() == nil {
+			w.waits.add(time.Since(began)) // at least
 		}
 		if round%12 == 0 {
 			w.telegram.SendText(c.id, c.id, "/new")
@@ -128,6 +128,16 @@ func (w *waits) add(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.list = append(w.list, d)
+}
+
+// most is the longest wait.
+func (w *waits) most() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.list) == 0 {
+		return 0
+	}
+	return slices.Max(w.list)
 }
 
 func (w *waits) String() string {

@@ -46,20 +46,23 @@ func run(ctx context.Context) int {
 	flag.IntVar(&o.sessions, "sessions", 40, "chats that talk at once")
 	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "of the faults and the load")
 	flag.BoolVar(&o.controls, "controls", true, "run each mutant's schedule with a sound build, too, which must pass it")
-	flag.StringVar(&o.mutants, "mutants", "", "try these mutants only, parted by commas")
-	flag.StringVar(&o.only, "only", "", "run this one: design, or a mutant's name")
+	flag.StringVar(&o.mutants, "mutants", "", "a short run: the design, and these mutants only, parted by commas")
+	flag.StringVar(&o.only, "only", "", "run this one: design, rolling, failover, or a mutant's name")
 	flag.BoolVar(&o.keep, "keep", false, "keep logs and data")
 	flag.Parse()
 	fmt.Printf("seed %d\n", o.seed)
 
 	events, violations := 0, 0
-	if o.only == "" || o.only == "design" {
-		r, err := play(ctx, o, design(o))
+	for _, s := range []schedule{design(o), rolling(o), failingOver(o)} {
+		if o.only != "" && o.only != s.name() || o.mutants != "" && s.title != "" {
+			continue
+		}
+		r, err := play(ctx, o, s)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "chaos:", err)
 			return 1
 		}
-		events, violations = r.events, len(r.violations)
+		events, violations = events+r.events, violations+len(r.violations)
 	}
 	caught, all, more, err := tryMutants(ctx, o)
 	if err != nil {
@@ -129,6 +132,9 @@ func play(ctx context.Context, o options, s schedule) (*result, error) {
 	}
 	stuck := w.rest(ctx)
 	r.violations = append(stuck, w.check(ctx)...)
+	if most := w.waits.most(); s.promptly && most > s.ttl+2*time.Second && w.stalls.Load() == 0 {
+		r.violations = append(r.violations, fmt.Sprintf("somebody waited %v, longer than a lease and 2 s", most))
+	}
 	fmt.Printf("%-16s %5.1fs events=%d %s\n", s.name(), time.Since(began).Seconds(), r.events, w.summary())
 	for i, v := range r.violations {
 		if i == 5 && s.mutant != "" || i == 40 {

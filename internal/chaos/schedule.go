@@ -1,11 +1,15 @@
 package main
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // schedule is what a run does to the replicas, and for how long.
 type schedule struct {
 	ttl      time.Duration // of leases
 	mutant   string        // empty: the design
+	title    string        // of the design under other faults
 	control  string        // whose schedule this is, of a sound build
 	duration time.Duration
 	sessions int
@@ -17,6 +21,10 @@ type schedule struct {
 	// timeless has replicas hold on to leases that are over, and deliver what
 	// they have not been told to leave: the store alone keeps them apart.
 	timeless bool
+	// replicated gives Redis a replica, which the failovers need.
+	replicated bool
+	// promptly has nobody wait longer than a lease and 2 s.
+	promptly bool
 	// pace is the model's time for ten characters; 0 is 15 ms.
 	pace time.Duration
 	// think is how long the model takes to begin.
@@ -31,7 +39,7 @@ func (s schedule) name() string {
 		return "control " + s.control
 	}
 	if s.mutant == "" {
-		return "design"
+		return cmp.Or(s.title, "design")
 	}
 	return "mutant " + s.mutant
 }
@@ -47,6 +55,21 @@ func design(o options) schedule {
 		ttl: o.ttl, duration: o.duration, sessions: o.sessions, every: 400 * time.Millisecond, doubles: 8, forgets: 4,
 		faults: []fault{kill, kill, freeze, cut, cut, silence, drop, drop, killRedis, terminate},
 	}
+}
+
+// rolling is an update under load: the replicas end in order and start anew, one
+// after the other.
+func rolling(o options) schedule {
+	s := design(o)
+	s.title, s.promptly, s.every, s.faults = "rolling", true, 1500*time.Millisecond, []fault{roll}
+	return s
+}
+
+// failingOver has Redis's replica take its primary's place again and again.
+func failingOver(o options) schedule {
+	s := design(o)
+	s.title, s.replicated, s.every, s.faults = "failover", true, 2*time.Second, []fault{failOver, failOver, kill}
+	return s
 }
 
 // mutants are the broken builds, each with the schedule that brings it out.

@@ -31,6 +31,8 @@ type settings struct {
 	Model, Key, World        string
 	TTL                      time.Duration
 	Deaf, Timeless           bool
+	// Replicated waits for Redis's own replica.
+	Replicated bool
 }
 
 const (
@@ -57,7 +59,11 @@ func serve(log *slog.Logger) error {
 	if err := json.Unmarshal([]byte(os.Getenv(settingsVariable)), &cfg); err != nil {
 		return err
 	}
-	shared, err := redis.Open(ctx, redis.Config{URL: cfg.Redis, Prefix: cfg.Prefix, Logger: log})
+	storeConfig := redis.Config{URL: cfg.Redis, Prefix: cfg.Prefix, Logger: log}
+	if cfg.Replicated {
+		storeConfig.Replicas = 1
+	}
+	shared, err := redis.Open(ctx, storeConfig)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,6 +30,7 @@ type world struct {
 	dir      string
 	kept     bool
 	redis    *redistest.Server
+	standby  *redistest.Server // a replica of redis, in a schedule with failovers
 	redisMu  sync.Mutex
 	telegram *channeltest.Telegram
 	model    *modeltest.Server
@@ -41,6 +43,8 @@ type world struct {
 
 	faults  faultLog
 	wire    wire
+	rolling sync.Mutex
+	rolled  int          // how many replicas were
 	stalls  atomic.Int64 // of the machine
 	feeling chan struct{}
 	sent    atomic.Int64
@@ -67,7 +71,7 @@ func newWorld(ctx context.Context, o options, s schedule) (*world, error) {
 		telegram: channeltest.NewTelegram(channeltest.TelegramConfig{Lean: true}),
 		model:    modeltest.NewServer(modeltest.Config{Script: s.answer, Lean: true}),
 	}
-	if w.redis, err = redistest.New(filepath.Join(dir), redistest.Durable()...); err != nil {
+	if err := w.startRedis(); err != nil {
 		return nil, err
 	}
 	w.ingress = newIngress(w)
@@ -78,7 +82,7 @@ func newWorld(ctx context.Context, o options, s schedule) (*world, error) {
 	w.http = httptest.NewServer(mux)
 	w.settings = settings{
 		Prefix: prefix, Token: w.telegram.Token(), Webhook: w.http.URL + "/webhook/telegram",
-		Model: w.model.URL(), Key: canary, World: w.http.URL + "/world", TTL: s.ttl, Deaf: s.deaf, Timeless: s.timeless,
+		Model: w.model.URL(), Key: canary, World: w.http.URL + "/world", TTL: s.ttl, Replicated: s.replicated, Deaf: s.deaf, Timeless: s.timeless,
 	}
 	go w.feel(w.feeling)
 	for i := range o.replicas {
@@ -109,9 +113,26 @@ func (w *world) close() {
 	w.telegram.Close()
 	w.model.Close()
 	w.redis.Kill()
+	if w.standby != nil {
+		w.standby.Kill()
+	}
 	if !w.kept {
 		_ = os.RemoveAll(w.dir)
 	}
+}
+
+// startRedis runs a server, and in a schedule with failovers one that follows it.
+func (w *world) startRedis() (err error) {
+	settings := append(redistest.Durable(), "--repl-diskless-sync-delay", "0")
+	if w.redis, err = redistest.New(w.dir, settings...); err != nil || !w.schedule.replicated {
+		return err
+	}
+	dir := filepath.Join(w.dir, "standby")
+	if err = os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	w.standby, err = redistest.New(dir, append(settings, "--replicaof", strings.Replace(w.redis.Addr, ":", " ", 1))...)
+	return err
 }
 
 // fail notes what goes wrong with the world itself.
