@@ -77,7 +77,7 @@ func load(t *testing.T, fake *channeltest.Discord, bot *Channel, replies, deltas
 func TestAThousandRepliesAtOnceKeepToDiscordsLimitsAfterTheFirstMinute(t *testing.T) {
 	loaded(t, func(t *testing.T, fake *channeltest.Discord, bot *Channel) {
 		start := time.Now()
-		stats := load(t, fake, bot, 1000, 120, time.Second)
+		stats := load(t, fake, bot, 1000, 80, time.Second)
 		late := map[string]int{}
 		for _, c := range fake.Calls() {
 			if c.Status == http.StatusTooManyRequests && c.At.Sub(start) > time.Minute {

@@ -219,7 +219,7 @@ func TestAReplyOfSeveralMessagesIsWrittenByDrafts(t *testing.T) {
 // Whatever becomes of single calls, a drafted reply ends as messages that say
 // all of it in order; a part is there twice only if an answer was lost.
 func TestADraftedReplyEndsWholeWhateverHappens(t *testing.T) {
-	for seed := range 40 {
+	for seed := range 15 {
 		loaded(t, Config{Drafts: true}, func(t *testing.T, fake *channeltest.Telegram, bot *Channel) {
 			fake.SetRateLimits(false)
 			random := rand.New(rand.NewPCG(uint64(seed), 7))

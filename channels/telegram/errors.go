@@ -44,6 +44,7 @@ type floods struct {
 	chat any
 	at   time.Time
 	own  time.Time // when the bot's own limit was met last
+	sign time.Time // no sign of typing before
 }
 
 // floodRow is how far apart refusals of different chats are one row.
@@ -64,6 +65,25 @@ func (f *floods) another(chat any, now time.Time) bool {
 		f.own = now
 	}
 	return row
+}
+
+// typingEvery is the time between two of the bot's signs, wherever they are, but
+// for a second's worth at once: they may count against the bot's limit, which
+// answers need.
+const typingEvery = 50 * time.Millisecond
+
+// mayType takes the next sign of typing, if there is one to be had now.
+func (f *floods) mayType(now time.Time) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if now.Before(f.sign) {
+		return false
+	}
+	if burst := now.Add(-time.Second); f.sign.Before(burst) {
+		f.sign = burst
+	}
+	f.sign = f.sign.Add(typingEvery)
+	return true
 }
 
 // busy reports whether the bot has met its own limit lately.

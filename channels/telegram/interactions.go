@@ -24,10 +24,14 @@ var (
 // five.
 const typingAgain = 4
 
-// Typing shows "typing…" in the chat or topic, and keeps a draft from fading.
+// Typing shows "typing…" in the chat or topic, and keeps a draft from fading. Of
+// many signs at once some are left out.
 func (c *Channel) Typing(ctx context.Context, to channels.Target) (int, error) {
 	if to.Direct && c.cfg.Drafts {
 		c.keepDraft(ctx, to)
+	}
+	if !c.floods.mayType(time.Now()) {
+		return typingAgain, nil
 	}
 	err := c.call(ctx, 5*time.Second, &attempt{}, "sendChatAction", func(ctx context.Context) error {
 		_, err := c.api.SendChatAction(ctx, &bot.SendChatActionParams{

@@ -77,9 +77,9 @@ func loaded(t *testing.T, cfg Config, run func(t *testing.T, fake *channeltest.T
 }
 
 func TestAThousandRepliesAtOnceKeepToTelegramsLimitsAfterTheFirstMinute(t *testing.T) {
-	for drafts, replies := range map[bool]int{false: 1000, true: 250} {
+	for drafts, replies := range map[bool]int{false: 1000, true: 200} {
 		loaded(t, Config{Drafts: drafts}, func(t *testing.T, fake *channeltest.Telegram, bot *Channel) {
-			start, stats := load(t, fake, bot, replies, 120, time.Second)
+			start, stats := load(t, fake, bot, replies, 80, time.Second)
 			late := map[string]int{}
 			for _, c := range fake.Calls() {
 				if c.Status == http.StatusTooManyRequests && c.At.Sub(start) > time.Minute {

@@ -36,7 +36,7 @@ type pack struct {
 type packAt struct{ pos, num int }
 
 const (
-	maxTokens       = 10_000_000
+	maxTokens       = 4_000_000
 	maxObjectTokens = 400_000
 )
 

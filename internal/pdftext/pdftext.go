@@ -23,7 +23,7 @@ const (
 	maxStream  = 24 << 20 // bytes of one
 	maxObjects = 400_000
 	maxPages   = 5_000
-	maxOps     = 8_000_000 // operators and operands of all pages
+	maxOps     = 2_000_000 // operators and operands of all pages
 	maxDepth   = 64
 	maxForms   = 12 // forms within forms
 )
