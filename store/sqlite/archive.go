@@ -137,5 +137,6 @@ func (t *tx) purge(id, token string) error {
 			return err
 		}
 	}
+	t.s.index.purged()
 	return nil
 }

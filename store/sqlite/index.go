@@ -23,6 +23,7 @@ type index struct {
 	mu    sync.Mutex
 	read  store.Reader
 	rows  map[int64]struct{} // sessions that have grown
+	gone  bool               // something was deleted since the last merge
 	kick  chan struct{}      // capacity 1
 	end   context.CancelFunc
 	ended bool
@@ -71,6 +72,20 @@ func (x *index) grown(rows []int64) {
 	for _, row := range rows {
 		x.rows[row] = struct{}{}
 	}
+	x.wake()
+}
+
+// purged notes that something was deleted.
+func (x *index) purged() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.gone = true
+	if x.kick != nil {
+		x.wake()
+	}
+}
+
+func (x *index) wake() {
 	select {
 	case x.kick <- struct{}{}:
 	default:
@@ -115,6 +130,7 @@ func (s *Store) indexer(ctx context.Context) {
 		case <-time.After(indexAfter):
 		}
 		s.indexed(ctx, s.indexNew(ctx))
+		s.indexed(ctx, s.indexMerge(ctx))
 	}
 }
 
@@ -177,6 +193,38 @@ func (s *Store) indexRows(ctx context.Context, read store.Reader, rows []int64) 
 		}
 	}
 	return s.indexWrite(ctx, &b)
+}
+
+// mergePages is how much of the index is merged in one transaction.
+const mergePages = 64
+
+// indexMerge writes the index anew, if something was deleted: until then FTS5
+// keeps the words and only remembers that they are gone. It does so bit by bit,
+// so that others don't wait long.
+func (s *Store) indexMerge(ctx context.Context) error {
+	s.index.mu.Lock()
+	gone := s.index.gone
+	s.index.gone = false
+	s.index.mu.Unlock()
+	for pages := int64(-mergePages); gone; pages = mergePages {
+		err := s.do(ctx, false, func(t *tx) error {
+			before, err := t.number("SELECT total_changes()")
+			if err != nil {
+				return err
+			}
+			if err := t.exec("INSERT INTO found (found, rank) VALUES ('merge', ?)", pages); err != nil {
+				return err
+			}
+			after, err := t.number("SELECT total_changes()")
+			gone = after-before > 1 // the INSERT itself counts
+			t.wrote += mergePages << 12
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // indexing is what is to be written.

@@ -184,6 +184,41 @@ func TestAnIndexThatIsWrongShowsNobodyAnothersWords(t *testing.T) {
 	}
 }
 
+func TestWordsOfADeletedSessionLeaveTheIndex(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "clawbot.db"))
+	s.Index(readText)
+	fill(t, s, "kept", "ann", 300, func(i int) string { return fmt.Sprint("qqkept", i) })
+	fill(t, s, "gone", "ann", 300, func(i int) string { return fmt.Sprint("zzgone", i) })
+	waitIndexed(t, s)
+	blocks := func(word string) (n int64) {
+		t.Helper()
+		err := s.read(t.Context(), func(c *conn) (err error) {
+			n, err = c.number("SELECT count(*) FROM found_data WHERE instr(block, CAST(? AS BLOB)) > 0", word)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if blocks("zzgone") == 0 {
+		t.Fatal("the word is not in the index to begin with")
+	}
+	l, err := s.Acquire(t.Context(), "gone", "x", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Archive().Purge(t.Context(), l); err != nil {
+		t.Fatal(err)
+	}
+	for blocks("zzgone") > 0 {
+		time.Sleep(10 * time.Millisecond) // the test's own deadline ends it
+	}
+	if blocks("qqkept") == 0 || len(look(t, s, "ann", "qqkept17")) == 0 {
+		t.Error("the other session has left it, too")
+	}
+}
+
 func TestNobodyTypesTheWordOfAnOwner(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "clawbot.db"))
 	s.Index(readText)
