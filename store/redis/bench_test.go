@@ -106,7 +106,7 @@ func BenchmarkDue(b *testing.B) {
 }
 
 // turn takes one message to its answer, with a tool call.
-func turn(b *testing.B, st *redis.Store, i int) {
+func turn(b testing.TB, st *redis.Store, i int) {
 	b.Helper()
 	ctx := b.Context()
 	ev := message("s", fmt.Sprint("m", i))
@@ -149,13 +149,39 @@ func BenchmarkTurnAtLength(b *testing.B) {
 	}
 }
 
+// TestATurnCostsAsManyBytesInALongConversationAsInAShortOne counts what goes to
+// Redis and comes back.
+func TestATurnCostsAsManyBytesInALongConversationAsInAShortOne(t *testing.T) {
+	s := redistest.Start(t)
+	st := open(t, quietly(s.URL()))
+	done := 0
+	cost := func(length int) (in, out int64) {
+		for ; done < length; done++ {
+			turn(t, st, done)
+		}
+		in, out = traffic(t, s)
+		for range 20 {
+			turn(t, st, done)
+			done++
+		}
+		in2, out2 := traffic(t, s)
+		return in2 - in, out2 - out
+	}
+	in, out := cost(10)
+	in2, out2 := cost(500)
+	// Positions have a digit or two more.
+	if in2 > in+in/50 || out2 > out+out/50 {
+		t.Errorf("20 turns sent %d bytes and received %d, after 500 turns %d and %d", in, out, in2, out2)
+	}
+}
+
 func key(b *testing.B, s *redistest.Server, pattern string) string {
 	b.Helper()
 	return command(b, s.Addr, "KEYS", pattern).([]any)[0].(string)
 }
 
 // traffic is what the server has received and sent.
-func traffic(b *testing.B, s *redistest.Server) (in, out int64) {
+func traffic(b testing.TB, s *redistest.Server) (in, out int64) {
 	b.Helper()
 	for line := range strings.Lines(command(b, s.Addr, "INFO", "stats").(string)) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
