@@ -27,6 +27,7 @@ const (
 	verbTools
 	verbMemory
 	verbSchedules
+	verbForgetMe
 	verbPair
 	verbBlock
 	verbUnblock
@@ -68,6 +69,7 @@ var commands = []command{
 	{verb: verbTools, name: "tools", description: "Which tools I may use for you here"},
 	{verb: verbMemory, name: "memory", description: "What I remember about you; /memory delete ID or all forgets it"},
 	{verb: verbSchedules, name: "schedules", aliases: []string{"schedule", "reminders"}, description: "What I am to do here later; /schedules cancel ID cancels it"},
+	{verb: verbForgetMe, name: "forgetme", aliases: []string{"forget-me", "forget_me"}, description: "Delete all that I keep about you"},
 	{verb: verbPair, name: "pair", description: "Let somebody in by their code", may: mayOwners},
 	{verb: verbBlock, name: "block", description: "No longer listen to somebody: /block ID", may: mayModerators},
 	{verb: verbUnblock, name: "unblock", description: "Listen to somebody again: /unblock ID", hidden: true, may: mayModerators},
@@ -188,6 +190,8 @@ func (h *host) answer(ctx context.Context, v verb, args string, in *channels.Inb
 		return h.memory(ctx, in, args)
 	case verbSchedules:
 		return h.schedules(ctx, in, role, args)
+	case verbForgetMe:
+		return h.forgetMe(ctx, in, args)
 	case verbPair:
 		return h.pair(ctx, in, args)
 	case verbBlock, verbUnblock:

@@ -70,6 +70,10 @@ type Config struct {
 	// was refused. A call whose beginning it can't keep is not run. It is called
 	// from several goroutines.
 	Audit func(AuditRecord) error
+	// Deleted is told of every session that was deleted, in every process that
+	// shares the store unless the hint is lost, for what is kept beside it. It
+	// returns soon.
+	Deleted func(session string)
 	// Observer is told what the gateway does; nil tells nobody.
 	Observer Observer
 	Logger   *slog.Logger // default: discard

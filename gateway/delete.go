@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -23,6 +24,9 @@ func DeleteSession(ctx context.Context, s store.Store, session string) error {
 	if err := deleteSchedules(ctx, s, session); err != nil {
 		return fmt.Errorf("delete %s: %w", session, err)
 	}
+	if err := deleteRules(ctx, s, session); err != nil {
+		return fmt.Errorf("delete %s: %w", session, err)
+	}
 	if err := s.Archive().Purge(ctx, lease); err != nil {
 		return fmt.Errorf("delete %s: %w", session, err)
 	}
@@ -32,4 +36,31 @@ func DeleteSession(ctx context.Context, s store.Store, session string) error {
 		return fmt.Errorf("delete %s: it is deleted, but other processes were not told: %w", session, err)
 	}
 	return nil
+}
+
+// deleteRules removes what was chosen, allowed or asked in a session.
+func deleteRules(ctx context.Context, s store.Store, session string) error {
+	state := s.State()
+	for _, prefix := range []string{approvalKey(session, ""), ruleKey(session, "")} {
+		list, err := state.List(ctx, prefix)
+		if err != nil {
+			return err
+		}
+		for _, v := range list {
+			if err := state.Delete(ctx, v.Key); err != nil {
+				return err
+			}
+		}
+	}
+	_, err := state.Get(ctx, sessionRules+session)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err == nil {
+		err = state.Delete(ctx, sessionRules+session)
+	}
+	if err != nil {
+		return err
+	}
+	return ruleChanged(ctx, s)
 }

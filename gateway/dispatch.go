@@ -231,6 +231,9 @@ func (g *Gateway) listen() (cancel func(), err error) {
 			case !ok:
 			case h.forget:
 				g.cache.take(h.session)
+				if g.cfg.Deleted != nil {
+					g.cfg.Deleted(h.session)
+				}
 			case !g.dispatch.closed():
 				g.dispatch.wake(h)
 			}
@@ -245,6 +248,7 @@ func (g *Gateway) listen() (cancel func(), err error) {
 		rulesTopic:     func(string, []byte) { g.rules.look() },
 		lookTopic:      func(_ string, data []byte) { g.onlookers.look(string(data)) },
 		schedulesTopic: func(string, []byte) { g.lookAtSchedules() },
+		eraseTopic:     func(string, []byte) { g.lookAtErasures() },
 	} {
 		c, err := g.cfg.Store.Bus().Subscribe(topic, fn)
 		if err != nil {

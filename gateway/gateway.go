@@ -43,6 +43,7 @@ type Gateway struct {
 	schemas   agentcore.Schemas
 	ran       atomic.Bool
 	scheduled chan struct{} // capacity 1: look what is scheduled
+	erase     chan struct{} // capacity 1: look what is to be deleted
 }
 
 // New checks cfg and makes a gateway. Nothing is started.
@@ -51,7 +52,7 @@ func New(cfg Config) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Gateway{cfg: cfg, log: cfg.Logger, hosts: map[string]*host{}, cache: cache{limit: cfg.CacheBytes}, rules: newRules(cfg.Store, cfg.Logger), scheduled: make(chan struct{}, 1)}
+	g := &Gateway{cfg: cfg, log: cfg.Logger, hosts: map[string]*host{}, cache: cache{limit: cfg.CacheBytes}, rules: newRules(cfg.Store, cfg.Logger), scheduled: make(chan struct{}, 1), erase: make(chan struct{}, 1)}
 	g.media.blobs, g.media.log = cfg.Store.Blobs(), cfg.Logger
 	g.reactions.emoji, g.reactions.failed = cfg.Access.Acknowledge, cfg.Access.Failed
 	g.profiles = g.cfg.profiles()
@@ -91,6 +92,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	sweeping.Go(func() { g.sweep(background, g.log) })
 	sweeping.Go(func() { g.rules.watch(background, g.welcome) })
 	sweeping.Go(func() { g.keepSchedules(background) })
+	sweeping.Go(func() { g.keepErasing(background) })
 	err = g.receive(ctx)
 	if ctx.Err() == nil && err == nil {
 		// The channels have ended by themselves (a terminal at the end of its

@@ -250,6 +250,13 @@ func (l *enlisted) new(key string) bool {
 	return true
 }
 
+// clear forgets all: they are looked up again.
+func (l *enlisted) clear() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.keys = nil
+}
+
 // enlist puts a direct conversation into the list of the person's.
 func (r *run) enlist() {
 	sender := r.t.tr.last.Sender.ID

@@ -35,6 +35,7 @@ func newGateway(cfg *config.Config, s store.Store, model agentcore.Model, list [
 	if m.counts != nil {
 		observer = m.counts
 	}
+	wire := wireLog(cfg, log)
 	return gateway.New(gateway.Config{
 		Store: s, Channels: list, Model: model, Models: choice.get, ModelRefs: choice.refs(), Transcriber: transcriber, Budget: m.budget, Toolbox: box,
 		Workspace: gateway.Workspace{Root: cfg.Tools.Workspace, Scope: cfg.Tools.WorkspaceScope},
@@ -61,7 +62,12 @@ func newGateway(cfg *config.Config, s store.Store, model agentcore.Model, list [
 		LeaseTTL: cfg.Store.LeaseTTL,
 		Audit:    audit.call(),
 		Observer: observer,
-		Logger:   log,
+		Deleted: func(session string) {
+			if err := wire.Forget(session); err != nil {
+				log.Error("a deleted conversation's recorded model calls were not removed", "session", session, "err", err)
+			}
+		},
+		Logger: log,
 	})
 }
 

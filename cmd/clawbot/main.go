@@ -84,7 +84,7 @@ func newRoot(io streams) *cobra.Command {
 		return l
 	}
 	root.AddCommand(newRun(io, loader), newChat(io, loader), newDoctor(io, loader), newSessions(io, loader), newBackup(io, loader), newTools(io, loader),
-		newConfig(io, loader, &path), newSlack(io), newPairing(io, loader), newVersion(io), newHealthcheck(loader))
+		newConfig(io, loader, &path), newSlack(io), newPairing(io, loader), newUsers(io, loader), newVersion(io), newHealthcheck(loader))
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see: %s --help", err, cmd.CommandPath())
 	})

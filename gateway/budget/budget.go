@@ -124,6 +124,11 @@ func (b *Budget) tomorrow(t time.Time) time.Time {
 // Run writes down what is spent until ctx ends, and then what is left. It is
 // called once.
 func (b *Budget) Run(ctx context.Context) error {
+	unlisten, err := b.cfg.Store.Bus().Subscribe(forgetTopic, func(_ string, user []byte) { b.ledger.forget(string(user)) })
+	if err != nil {
+		return fmt.Errorf("budget: subscribe to hints: %w", err)
+	}
+	defer unlisten()
 	for {
 		select {
 		case <-ctx.Done():
