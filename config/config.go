@@ -20,6 +20,7 @@ type Config struct {
 	Tools      Tools               `toml:"tools"`
 	Skills     Skills              `toml:"skills"`
 	Schedules  Schedules           `toml:"schedules"`
+	Retention  Retention           `toml:"retention"`
 	Store      Store               `toml:"store"`
 	Server     Server              `toml:"server"`
 	Access     Access              `toml:"access"`
@@ -161,6 +162,15 @@ type Schedules struct {
 	PerConversation int `toml:"per_conversation" min:"1" max:"10000"`
 	// MinInterval is the least time between two occurrences of one.
 	MinInterval time.Duration `toml:"min_interval" min:"1m" max:"168h"`
+}
+
+// Retention says what is deleted when it is old; 0 keeps it for ever.
+type Retention struct {
+	// Age is of conversations in which nothing happens, Count how many of each
+	// channel are kept.
+	Age         time.Duration `toml:"age" min:"0s"`
+	Count       int           `toml:"count" min:"0"`
+	DeadLetters time.Duration `toml:"dead_letters" min:"0s"`
 }
 
 // Store is where everything is kept.

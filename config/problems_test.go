@@ -114,6 +114,14 @@ func TestEveryProblemNamesItsPlaceItsKeyAndTheRemedy(t *testing.T) {
 				"clawbot.toml:5:1: schedules.min_interval: 1s is too short; the least is 1m",
 			},
 		},
+		"retention": {
+			"[retention]\nage = \"90s\"\ndead_letters = \"-1h\"\ncount = -1\n",
+			[]string{
+				"clawbot.toml:2:1: retention.age: 1m30s is too short; the least is 1h0m0s, and 0 keeps for ever",
+				"clawbot.toml:3:1: retention.dead_letters: -1h0m0s is too short; the least is 0s",
+				"clawbot.toml:4:1: retention.count: -1 is too small; the least is 0",
+			},
+		},
 		"addresses": {
 			"[providers.a]\nformat = \"openai\"\nbase_url = \"api.example.com\"\nproxy = \"socks4://x\"\n[providers.b]\nformat = \"openai\"\n[providers.c]\n[server]\nlisten = \"8080\"\nmetrics_listen = \"localhost:99999\"\n[store]\nurl = \"http://x\"\n",
 			[]string{

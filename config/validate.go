@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"clawbot/tools"
 )
@@ -20,6 +21,7 @@ func (c *checker) check() {
 	c.checkAgents()
 	c.checkProviders()
 	c.checkStore()
+	c.checkRetention()
 	c.checkServer()
 	c.checkAccess()
 	c.checkChannels()
@@ -124,6 +126,17 @@ func (c *checker) checkStore() {
 	}
 	if !slices.Contains(drivers, c.cfg.Store.Driver) {
 		c.problem([]string{"store", "driver"}, "%s", noneOf(c.cfg.Store.Driver, drivers))
+	}
+}
+
+// leastAge keeps a typing error ("90" for 90 days) from deleting everything.
+const leastAge = time.Hour
+
+func (c *checker) checkRetention() {
+	for key, age := range map[string]time.Duration{"age": c.cfg.Retention.Age, "dead_letters": c.cfg.Retention.DeadLetters} {
+		if age > 0 && age < leastAge {
+			c.problem([]string{"retention", key}, "%s is too short; the least is %s, and 0 keeps for ever (90 days are \"2160h\")", age, leastAge)
+		}
 	}
 }
 

@@ -40,6 +40,8 @@ type Config struct {
 	Workspace Workspace
 	// Schedules bounds what people may have done later.
 	Schedules Schedules
+	// Retention says what is deleted when it is old; zero keeps everything.
+	Retention Retention
 
 	Agent Agent
 	// Agents are others than Agent, by name, and Routes say where they answer;

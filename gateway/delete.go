@@ -21,6 +21,12 @@ func DeleteSession(ctx context.Context, s store.Store, session string) error {
 	if err != nil {
 		return fmt.Errorf("delete %s: %w", session, err)
 	}
+	return deleteHeld(ctx, s, lease)
+}
+
+// deleteHeld deletes the session of a lease, which ends with it.
+func deleteHeld(ctx context.Context, s store.Store, lease store.Lease) error {
+	session := lease.Session()
 	if err := deleteSchedules(ctx, s, session); err != nil {
 		return fmt.Errorf("delete %s: %w", session, err)
 	}

@@ -106,7 +106,7 @@ func (g *Gateway) eraseAll(ctx context.Context) error {
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	return g.alone(ctx, eraseTerm, func(ctx context.Context) error {
+	return g.alone(ctx, eraseTerm, func(ctx context.Context, _ store.Term) error {
 		var failed error
 		for _, v := range list {
 			failed = errors.Join(failed, g.eraseOne(ctx, v.Key))
@@ -163,7 +163,7 @@ func (g *Gateway) eraseOne(ctx context.Context, key string) error {
 
 // alone runs fn under a term, unless another process holds it. Its context ends
 // when the term is lost.
-func (g *Gateway) alone(ctx context.Context, name string, fn func(context.Context) error) error {
+func (g *Gateway) alone(ctx context.Context, name string, fn func(context.Context, store.Term) error) error {
 	ttl := g.cfg.LeaseTTL
 	term, err := g.cfg.Store.Elect(ctx, name, g.cfg.Owner, ttl)
 	if _, held := errors.AsType[*store.HeldError](err); held {
@@ -183,7 +183,7 @@ func (g *Gateway) alone(ctx context.Context, name string, fn func(context.Contex
 			}
 		}
 	}()
-	err = fn(working)
+	err = fn(working, term)
 	cancel()
 	<-renewed
 	_ = term.Resign(context.WithoutCancel(ctx)) // or it expires

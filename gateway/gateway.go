@@ -93,6 +93,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	sweeping.Go(func() { g.rules.watch(background, g.welcome) })
 	sweeping.Go(func() { g.keepSchedules(background) })
 	sweeping.Go(func() { g.keepErasing(background) })
+	sweeping.Go(func() { g.keepRetention(background) })
 	err = g.receive(ctx)
 	if ctx.Err() == nil && err == nil {
 		// The channels have ended by themselves (a terminal at the end of its

@@ -56,6 +56,9 @@ func newGateway(cfg *config.Config, s store.Store, model agentcore.Model, list [
 		Schedules: gateway.Schedules{
 			PerUser: cfg.Schedules.PerUser, PerConversation: cfg.Schedules.PerConversation, MinInterval: cfg.Schedules.MinInterval,
 		},
+		Retention: gateway.Retention{
+			Age: cfg.Retention.Age, Count: cfg.Retention.Count, DeadLetters: cfg.Retention.DeadLetters,
+		},
 		Access:   access(cfg),
 		MaxRuns:  cfg.Server.MaxRuns,
 		Drain:    orNone(cfg.Server.Drain),

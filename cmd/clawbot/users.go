@@ -80,7 +80,9 @@ func eraseUser(ctx context.Context, io streams, loader *config.Loader, channel, 
 	log := newLogger(io.err, cfg, slog.LevelError)
 	open := drivers()[cfg.Store.Driver]
 	if cfg.Store.Driver == "memory" {
-		open = func(ctx context.Context, _ config.Store, log *slog.Logger) (store.Store, error) { return openBeside(ctx, cfg, log) }
+		open = func(ctx context.Context, _ config.Store, log *slog.Logger) (store.Store, error) {
+			return openBeside(ctx, cfg, log)
+		}
 	}
 	s, err := open(ctx, cfg.Store, log)
 	if _, locked := errors.AsType[*sqlite.LockedError](err); locked {
