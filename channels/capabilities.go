@@ -99,6 +99,12 @@ type Handler interface {
 // posted and edited replies; Post serves them only for notices.
 type Live interface{ LiveEvents() }
 
+// Health tells the last known trouble of receiving, nil if there is none, without
+// asking the platform.
+type Health interface {
+	Health() error
+}
+
 // Checker reports the channel's health with a remedy, for readiness and doctor.
 type Checker interface {
 	Check(ctx context.Context) error

@@ -78,7 +78,9 @@ type Config struct {
 	Deleted func(session string)
 	// Observer is told what the gateway does; nil tells nobody.
 	Observer Observer
-	Logger   *slog.Logger // default: discard
+	// Alerts is what others notice that owners must be told of; nil makes one.
+	Alerts *Alerts
+	Logger *slog.Logger // default: discard
 }
 
 // Agent is who the bot is: the table [agent].
@@ -181,6 +183,9 @@ func (c Config) withDefaults() (Config, error) {
 	c.Owner = cmp.Or(c.Owner, newID())
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Alerts == nil {
+		c.Alerts = &Alerts{}
 	}
 	if c.Observer == nil {
 		c.Observer = blind{}

@@ -14,6 +14,7 @@ import (
 	"clawbot/agentcore"
 	"clawbot/channels"
 	"clawbot/channels/reply"
+	"clawbot/gateway/budget"
 	"clawbot/store"
 )
 
@@ -44,6 +45,9 @@ type Gateway struct {
 	ran       atomic.Bool
 	scheduled chan struct{} // capacity 1: look what is scheduled
 	erase     chan struct{} // capacity 1: look what is to be deleted
+	// spentAt is the day's budget as it was when it did not suffice; nil if it
+	// does.
+	spentAt atomic.Pointer[budget.Standing]
 }
 
 // New checks cfg and makes a gateway. Nothing is started.
@@ -94,6 +98,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	sweeping.Go(func() { g.keepSchedules(background) })
 	sweeping.Go(func() { g.keepErasing(background) })
 	sweeping.Go(func() { g.keepRetention(background) })
+	sweeping.Go(func() { g.keepAlerts(background) })
 	err = g.receive(ctx)
 	if ctx.Err() == nil && err == nil {
 		// The channels have ended by themselves (a terminal at the end of its

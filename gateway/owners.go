@@ -109,6 +109,27 @@ func (g *Gateway) write(ctx context.Context, to []address, near, except string, 
 	return elsewhere
 }
 
+// writeBut writes to each of them on the first channel that takes it, but for
+// one that is down.
+func (g *Gateway) writeBut(ctx context.Context, down string, to []address, out channels.Outgoing) (letters []letter) {
+	for _, who := range to {
+		for _, h := range g.order {
+			if h.channel.Name() == down || !who.on(h) {
+				continue
+			}
+			l, err := h.letter(ctx, who.id, "", out)
+			if err != nil {
+				h.log.Warn("an owner could not be written to", "person", who.id, "err", err)
+			}
+			if l != nil {
+				letters = append(letters, *l)
+				break
+			}
+		}
+	}
+	return letters
+}
+
 func (a address) on(h *host) bool {
 	return a.channel == h.channel.Name() || a.channel == platformOf(h.channel.Name())
 }

@@ -87,6 +87,10 @@ func (r *run) overspent(failed error) {
 	if !first {
 		return
 	}
+	if reached.Kind == budget.Daily {
+		r.t.g.spentAt.Store(&reached.Standing)
+		r.t.g.cfg.Alerts.Raise(dailyBudget())
+	}
 	about := r.who.starter
 	r.tellOwners(fmt.Sprintf("💰 I did not answer `%s` whole, in the conversation `%s`: a budget is reached.\n\n%s",
 		payer(r.host.channel.Name(), about), r.t.session, reached.ForPeople(time.Now())))

@@ -96,6 +96,11 @@ var needed = []struct {
 	{discordgo.PermissionAddReactions, "Add Reactions"},
 }
 
+// Health implements [channels.Health].
+func (c *Channel) Health() error { return c.health.get() }
+
+var _ channels.Health = (*Channel)(nil)
+
 // Check reports trouble of receiving, whether Discord knows the token, and
 // which intent or permissions the bot lacks.
 func (c *Channel) Check(ctx context.Context) error {

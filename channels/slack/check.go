@@ -46,6 +46,11 @@ func (c *Channel) dead(err error) {
 	}
 }
 
+// Health implements [channels.Health].
+func (c *Channel) Health() error { return c.health.get() }
+
+var _ channels.Health = (*Channel)(nil)
+
 // Check reports trouble of receiving, a refused token, and missing scopes.
 func (c *Channel) Check(ctx context.Context) error {
 	if err := c.health.get(); err != nil {

@@ -40,6 +40,11 @@ func (h *health) get() error {
 	return h.err
 }
 
+// Health implements [channels.Health].
+func (c *Channel) Health() error { return c.health.get() }
+
+var _ channels.Health = (*Channel)(nil)
+
 // Check reports trouble of receiving, and whether Telegram knows the token.
 func (c *Channel) Check(ctx context.Context) error {
 	if err := c.health.get(); err != nil {

@@ -8,16 +8,19 @@ import (
 
 	"clawbot/agentcore"
 	"clawbot/config"
+	"clawbot/gateway"
 	"clawbot/gateway/budget"
 	"clawbot/gateway/schedule"
 	"clawbot/internal/metrics"
 	"clawbot/store"
 )
 
-// meters count what models do and cost. Both may be nil.
+// meters count what models do and cost, and notice keys that fail. All may be
+// nil.
 type meters struct {
 	counts *metrics.Metrics
 	budget *budget.Budget
+	alerts *gateway.Alerts
 }
 
 func newMeters(cfg *config.Config, s store.Store, counts *metrics.Metrics, log *slog.Logger) (meters, error) {
@@ -35,7 +38,7 @@ func newMeters(cfg *config.Config, s store.Store, counts *metrics.Metrics, log *
 	for _, problem := range unpriced(cfg, log) {
 		log.Error(problem)
 	}
-	return meters{counts: counts, budget: b}, nil
+	return meters{counts: counts, budget: b, alerts: &gateway.Alerts{}}, nil
 }
 
 func limits(b config.Budget) budget.Limits {

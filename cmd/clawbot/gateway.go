@@ -65,6 +65,7 @@ func newGateway(cfg *config.Config, s store.Store, model agentcore.Model, list [
 		LeaseTTL: cfg.Store.LeaseTTL,
 		Audit:    audit.call(),
 		Observer: observer,
+		Alerts:   m.alerts,
 		Deleted: func(session string) {
 			if err := wire.Forget(session); err != nil {
 				log.Error("a deleted conversation's recorded model calls were not removed", "session", session, "err", err)

@@ -236,6 +236,10 @@ func (b *bot) serve(ctx context.Context) error {
 	})
 	group.Go(func() error { return b.box.run(serving) })
 	group.Go(func() error {
+		watchDisk(running, growing(b.cfg), volumeOf, b.meters.alerts)
+		return nil
+	})
+	group.Go(func() error {
 		defer fail()
 		return b.admin.Run(serving)
 	})

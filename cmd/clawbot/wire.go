@@ -151,7 +151,7 @@ func newModel(cfg *config.Config, m meters, log *slog.Logger) (agentcore.Model, 
 		if cfg.Log.Wire {
 			provider = wirelog.Sessions(provider)
 		}
-		models = append(models, attempt(m.counts.Model(provider), m, cfg, log))
+		models = append(models, attempt(m.counts.Model(watchKey(provider, providerOf(ref), m.alerts)), m, cfg, log))
 	}
 	return providers.Failover(models, providers.FailoverConfig{Logger: log}), nil
 }
