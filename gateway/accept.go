@@ -32,7 +32,7 @@ func (h *host) Accept(ctx context.Context, in channels.Inbound) error {
 		return nil
 	}
 	h.belongs(&in)
-	v, role, reason := g.cfg.judge(h.channel.Name(), &in, g.rules.person(h.channel.Name(), in.Sender.ID))
+	v, role, reason := g.config().judge(h.channel.Name(), &in, g.rules.person(h.channel.Name(), in.Sender.ID))
 	if v == hear {
 		part, err := h.takesPart(ctx, &in)
 		if err != nil {

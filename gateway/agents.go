@@ -125,25 +125,26 @@ func (c *Config) profiles() map[string]*Config {
 
 // as is the configuration that runs of the agent go by.
 func (g *Gateway) as(agent string) *Config {
-	if c, ok := g.profiles[agent]; ok {
+	now := g.holds.Load()
+	if c, ok := now.profiles[agent]; ok {
 		return c
 	}
-	return &g.cfg
+	return now.cfg
 }
 
 // agentFor is who answers in a session: whom people chose there, or whom the
 // routes name.
 func (g *Gateway) agentFor(session string, m *speaker) string {
-	if chosen := g.rules.settings(session).Agent; chosen == MainAgent || g.profiles[chosen] != nil {
+	if chosen := g.rules.settings(session).Agent; chosen == MainAgent || g.holds.Load().profiles[chosen] != nil {
 		return chosen
 	}
-	return g.cfg.routed(m)
+	return g.config().routed(m)
 }
 
 // profile is the configuration of who answers next in the session.
 func (t *tenure) profile() *Config {
 	if t.tr.last == nil {
-		return &t.g.cfg
+		return t.g.config()
 	}
 	return t.g.as(t.g.agentFor(t.session, t.tr.last.speaker()))
 }
@@ -152,7 +153,7 @@ func (t *tenure) profile() *Config {
 // comes its model: one that was chosen before is given up.
 func (h *host) chooseAgent(ctx context.Context, m *speaker, name string) string {
 	session := m.to.Conversation
-	names := h.g.cfg.agentNames()
+	names := h.g.config().agentNames()
 	if len(names) == 1 {
 		return "There is only one agent here, me. Whoever runs me adds others as `[agents.NAME]`."
 	}

@@ -48,7 +48,7 @@ func (g *Gateway) status(ctx context.Context, m *speaker) string {
 		fmt.Fprintf(&b, ", %d waiting", info.Waiting)
 	}
 	b.WriteString(".")
-	if len(g.profiles) > 0 {
+	if len(g.holds.Load().profiles) > 0 {
 		fmt.Fprintf(&b, "\nAgent: %s", agent)
 	}
 	if d, ok := g.modelOf(session, g.as(agent)).(agentcore.Describer); ok {
@@ -72,7 +72,7 @@ func (g *Gateway) status(ctx context.Context, m *speaker) string {
 
 // chooseModel shows or sets the model of a conversation.
 func (h *host) chooseModel(ctx context.Context, m *speaker, ref string) string {
-	cfg, session := &h.g.cfg, m.to.Conversation
+	cfg, session := h.g.config(), m.to.Conversation
 	if ref == "" {
 		text := "I answer with **" + h.g.modelName(session, m) + "** here."
 		if len(cfg.ModelRefs) > 1 {
@@ -127,10 +127,10 @@ func (h *host) notKept(err error) string {
 // modelOf answers in the session, for an agent as which cfg is.
 func (g *Gateway) modelOf(session string, cfg *Config) agentcore.Model {
 	ref := g.rules.settings(session).Model
-	if ref == "" || g.cfg.Models == nil || !slices.Contains(g.cfg.ModelRefs, ref) {
+	if ref == "" || g.config().Models == nil || !slices.Contains(g.config().ModelRefs, ref) {
 		return cfg.Model
 	}
-	model, err := g.cfg.Models(ref)
+	model, err := g.config().Models(ref)
 	if err != nil {
 		g.log.Warn("the model that was chosen can't be used, the default answers", "session", session, "model", ref, "err", err)
 		return cfg.Model
@@ -150,7 +150,7 @@ func (g *Gateway) queueMode(channel, session string) string {
 	if mode := g.rules.settings(session).Queue; slices.Contains(queueModes, mode) {
 		return mode
 	}
-	return g.cfg.queueMode(channel)
+	return g.config().queueMode(channel)
 }
 
 // listTools tells which tools the sender's messages may use here.
@@ -190,7 +190,7 @@ func (h *host) block(ctx context.Context, in *channels.Inbound, role, who string
 	switch {
 	case id == "" || strings.ContainsAny(id, " \n"):
 		return "Whom? Send `/block ID` with the person's id, which `/status` of a refused message, `clawbot pairing list` or my log shows."
-	case block && h.g.cfg.roleOf(channel, id, h.g.rules.person(channel, id)) == RoleOwner:
+	case block && h.g.config().roleOf(channel, id, h.g.rules.person(channel, id)) == RoleOwner:
 		return "That is an owner of mine. Whoever runs me can change that with `clawbot pairing deny`, or in `owners` of `[access]`."
 	case !everywhere && channel != h.channel.Name():
 		return "You can do that for this room only."

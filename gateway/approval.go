@@ -208,7 +208,7 @@ func (g *Gateway) putRule(ctx context.Context, a *approval) error {
 
 // mayDecide says why the sender may not decide; empty if they may.
 func (g *Gateway) mayDecide(a *approval, d decision, channel, sender, role string) string {
-	approver := role == RoleOwner || lists(g.cfg.Access.Approvers, channel, sender)
+	approver := role == RoleOwner || lists(g.config().Access.Approvers, channel, sender)
 	switch {
 	case !approver:
 		return "Only an owner or an approver of this bot can decide that (`owners` and `approvers` of `[access]`)."

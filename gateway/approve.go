@@ -319,7 +319,7 @@ func readDecision(in *channels.Inbound) (d decision, id string, ok bool) {
 // conversation, and may reach another process than the one that waits.
 func (h *host) decide(ctx context.Context, in *channels.Inbound, d decision, id string) error {
 	g := h.g
-	role := g.cfg.roleOf(h.channel.Name(), in.Sender.ID, g.rules.person(h.channel.Name(), in.Sender.ID))
+	role := g.config().roleOf(h.channel.Name(), in.Sender.ID, g.rules.person(h.channel.Name(), in.Sender.ID))
 	a, err := g.findApproval(ctx, in.Target.Conversation, id)
 	if err != nil {
 		return fmt.Errorf("look for approval %s: %w", id, err)

@@ -139,7 +139,7 @@ func (r *run) overhead() int64 {
 // crowded reports whether the next request would leave the model too little
 // room, and a compaction would win some.
 func (r *run) crowded() bool {
-	if r.t.g.cfg.Compaction.Off || r.spared {
+	if r.t.g.config().Compaction.Off || r.spared {
 		return false
 	}
 	cfg := r.cfg.window(r.model)
@@ -230,7 +230,7 @@ func (t *tenure) compact(ctx context.Context, r *run, past Past) error {
 	if past.Model = t.model(); r != nil {
 		past.Model = r.model
 	}
-	short, err := t.g.cfg.Compactor.Compact(ctx, past)
+	short, err := t.g.config().Compactor.Compact(ctx, past)
 	if err != nil {
 		return err
 	}

@@ -73,7 +73,7 @@ func (g *Gateway) deliver(t *tenure, h *host, to channels.Target, run string, st
 		cfg.State = *state
 	}
 	cfg.State.Run = run
-	d.whole, d.quiet = !shownIn(g.cfg.Access.Partial, to.Direct), !shownIn(g.cfg.Access.Progress, to.Direct)
+	d.whole, d.quiet = !shownIn(g.config().Access.Partial, to.Direct), !shownIn(g.config().Access.Progress, to.Direct)
 	d.reply = reply.New(cfg)
 	d.report = func() { g.cfg.Observer.Delivered(h.channel.Name(), d.reply.Stats(), d.givenUp) }
 	d.done = make(chan struct{})

@@ -134,7 +134,7 @@ func (r *run) fetch(ctx context.Context, f *file, a channels.Attachment) error {
 		return unreadable("files can't be fetched from this chat")
 	case a.Size > maxFile:
 		return store.ErrLimit
-	case isSpeech(a) && r.t.g.cfg.Transcriber == nil:
+	case isSpeech(a) && r.t.g.config().Transcriber == nil:
 		return unreadable("I can't listen here: whoever runs me can set `transcribe` of `[audio]`; please write it instead")
 	case a.Kind == "video":
 		return unreadable("I can't watch videos")
@@ -179,7 +179,7 @@ func (r *run) takeFile(ctx context.Context, f *file, a channels.Attachment, body
 
 // listen has speech turned into text.
 func (r *run) listen(ctx context.Context, f *file, a channels.Attachment, body io.Reader) error {
-	text, err := r.t.g.cfg.Transcriber.Transcribe(ctx, cmp.Or(a.Name, "voice.ogg"), a.MIMEType, body)
+	text, err := r.t.g.config().Transcriber.Transcribe(ctx, cmp.Or(a.Name, "voice.ogg"), a.MIMEType, body)
 	if err != nil {
 		r.log.Error("speech was not turned into text", "err", err)
 		if why := tooExpensive(err); why != "" {

@@ -21,6 +21,12 @@ import (
 // registerTimeout bounds the registration of commands, which nothing waits for.
 const registerTimeout = 30 * time.Second
 
+// current is what holds for runs that begin now; see [Gateway.Reconfigure].
+type current struct {
+	cfg      *Config
+	profiles map[string]*Config // of the agents beside the main one
+}
+
 // Gateway is the bot. Make it with [New] and run it once with [Gateway.Run].
 type Gateway struct {
 	cfg       Config
@@ -40,7 +46,7 @@ type Gateway struct {
 	robots    robots
 	onlookers onlookers
 	enlisted  enlisted
-	profiles  map[string]*Config // of the agents beside the main one
+	holds     atomic.Pointer[current]
 	schemas   agentcore.Schemas
 	ran       atomic.Bool
 	scheduled chan struct{} // capacity 1: look what is scheduled
@@ -59,7 +65,7 @@ func New(cfg Config) (*Gateway, error) {
 	g := &Gateway{cfg: cfg, log: cfg.Logger, hosts: map[string]*host{}, cache: cache{limit: cfg.CacheBytes}, rules: newRules(cfg.Store, cfg.Logger), scheduled: make(chan struct{}, 1), erase: make(chan struct{}, 1)}
 	g.media.blobs, g.media.log = cfg.Store.Blobs(), cfg.Logger
 	g.reactions.emoji, g.reactions.failed = cfg.Access.Acknowledge, cfg.Access.Failed
-	g.profiles = g.cfg.profiles()
+	g.holds.Store(&current{&g.cfg, g.cfg.profiles()})
 	g.dispatch = newDispatcher(cfg.MaxRuns, g.hold)
 	for _, ch := range cfg.Channels {
 		h := &host{g: g, channel: ch, log: g.log.With("channel", ch.Name()), pacer: reply.NewPacer()}

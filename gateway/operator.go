@@ -46,7 +46,7 @@ type PendingCall struct {
 func (g *Gateway) Owns(by Operator) bool { return g.roleOf(by) == RoleOwner }
 
 func (g *Gateway) roleOf(by Operator) string {
-	return g.cfg.roleOf(by.Channel, by.Sender.ID, g.rules.person(by.Channel, by.Sender.ID))
+	return g.config().roleOf(by.Channel, by.Sender.ID, g.rules.person(by.Channel, by.Sender.ID))
 }
 
 // PendingCalls lists the calls of all conversations that wait for a decision,

@@ -30,7 +30,7 @@ type address struct{ channel, id string }
 // owners lists the owners that the configuration names and those that pairing
 // made.
 func (g *Gateway) owners() []address {
-	list := addresses(g.cfg.Access.Owners)
+	list := addresses(g.config().Access.Owners)
 	g.rules.mu.RLock()
 	defer g.rules.mu.RUnlock()
 	for _, p := range g.rules.people {
@@ -44,7 +44,7 @@ func (g *Gateway) owners() []address {
 // deciders are those who may decide about what somebody else asks for.
 func (g *Gateway) deciders(a *approval) []address {
 	list := g.owners()
-	for _, who := range addresses(g.cfg.Access.Approvers) {
+	for _, who := range addresses(g.config().Access.Approvers) {
 		if !slices.Contains(list, who) && !slices.Contains(a.By, who.id) {
 			list = append(list, who)
 		}

@@ -12,7 +12,7 @@ import (
 // gather drains what a new run is to answer.
 func (t *tenure) gather(queued int) error {
 	t.awaitRest(t.ctx)
-	cfg := &t.g.cfg.Queue
+	cfg := &t.g.config().Queue
 	if queued > cfg.Cap {
 		w, err := t.lease.Peek(t.ctx, 0)
 		if err == nil {
@@ -77,7 +77,7 @@ func (t *tenure) gatherRest(last *inbound) error {
 // that is alone and old enough waits no longer, and nothing waits more than
 // three windows.
 func (t *tenure) settle() error {
-	window := t.g.cfg.Queue.Debounce
+	window := t.g.config().Queue.Debounce
 	if window == 0 || time.Since(t.began) < time.Millisecond {
 		return nil
 	}
@@ -117,12 +117,12 @@ func (t *tenure) enforceCap(w store.Waiting) (left store.Waiting, note *drained,
 			loud = append(loud, q)
 		}
 	}
-	excess := len(loud) - t.g.cfg.Queue.Cap
+	excess := len(loud) - t.g.config().Queue.Cap
 	if excess <= 0 {
 		return w, nil, nil
 	}
 	reason := t.droppedReason()
-	switch t.g.cfg.Queue.Drop {
+	switch t.g.config().Queue.Drop {
 	case dropNew:
 		err = t.bury(loud[len(loud)-excess:], reason, t.droppedNotice("latest", excess))
 	case dropOld:
@@ -140,13 +140,13 @@ func (t *tenure) enforceCap(w store.Waiting) (left store.Waiting, note *drained,
 }
 
 func (t *tenure) droppedReason() string {
-	return fmt.Sprintf("more than %d messages were waiting (queue.cap)", t.g.cfg.Queue.Cap)
+	return fmt.Sprintf("more than %d messages were waiting (queue.cap)", t.g.config().Queue.Cap)
 }
 
 // buryInto buries messages that one entry stands for now.
 func (t *tenure) buryInto(shortened []store.Queued) error {
 	return t.bury(shortened, t.droppedReason()+"; shortened into one entry",
-		fmt.Sprintf("More than %d messages are waiting for me, so I shortened the oldest %d into one note.", t.g.cfg.Queue.Cap, len(shortened)))
+		fmt.Sprintf("More than %d messages are waiting for me, so I shortened the oldest %d into one note.", t.g.config().Queue.Cap, len(shortened)))
 }
 
 // shortenedID names the entry that stands for the messages between two inbox
@@ -177,7 +177,7 @@ func (t *tenure) buryShortened() error {
 }
 
 func (t *tenure) droppedNotice(which string, n int) string {
-	return fmt.Sprintf("More than %d messages are waiting for me, so I dropped the %s %d. Please send what still matters again when I have answered.", t.g.cfg.Queue.Cap, which, n)
+	return fmt.Sprintf("More than %d messages are waiting for me, so I dropped the %s %d. Please send what still matters again when I have answered.", t.g.config().Queue.Cap, which, n)
 }
 
 // summarize writes one entry that stands for messages that are dropped.

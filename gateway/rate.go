@@ -44,7 +44,7 @@ func (r Rate) limits() bool {
 }
 
 func (h *host) subjects(in *channels.Inbound) []subject {
-	rate, name := &h.g.cfg.Access.Rate, keyPart(h.channel.Name())
+	rate, name := &h.g.config().Access.Rate, keyPart(h.channel.Name())
 	list := []subject{{"user/" + name + "/" + keyPart(in.Sender.ID), "you", rate.User}}
 	if !in.Target.Direct {
 		list = append(list, subject{"room/" + name + "/" + keyPart(in.Target.Chat), "this room", rate.Room})
@@ -59,7 +59,7 @@ func (h *host) subjects(in *channels.Inbound) []subject {
 // the sender is told so once in a window. The reservation is to be given back
 // when the message is answered; it is empty if there is nothing to give back.
 func (h *host) limited(ctx context.Context, in *channels.Inbound, role string) (reservation string, limited bool, err error) {
-	if role == RoleOwner || !h.g.cfg.Access.Rate.limits() {
+	if role == RoleOwner || !h.g.config().Access.Rate.limits() {
 		return "", false, nil
 	}
 	id := h.channel.Name() + "/" + in.Target.Conversation + "/" + eventID(in)
@@ -88,7 +88,7 @@ func (h *host) limitedRuns(ctx context.Context, in *channels.Inbound, subjects [
 	for _, s := range subjects {
 		if s.limit.Runs > 0 {
 			keys = append(keys, store.CounterKey{
-				Key: "rate/runs/" + s.key, Limit: int64(s.limit.Runs), Window: h.g.cfg.Loop.Timeout + runsMargin,
+				Key: "rate/runs/" + s.key, Limit: int64(s.limit.Runs), Window: h.g.config().Loop.Timeout + runsMargin,
 			})
 		}
 	}

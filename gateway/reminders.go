@@ -44,8 +44,8 @@ func (c *conversation) setSchedule(ctx context.Context, req *tools.ScheduleReque
 	if who.Sender.ID == "" {
 		return "", errors.New("nobody is known here for whom something could be scheduled")
 	}
-	now, least := time.Now(), g.cfg.Schedules.MinInterval
-	it, err := schedule.Plan{Text: cleanText(req.Text), At: req.At, In: req.In, Cron: req.Cron, Zone: req.Zone}.Resolve(now, g.cfg.zone(), least)
+	now, least := time.Now(), g.config().Schedules.MinInterval
+	it, err := schedule.Plan{Text: cleanText(req.Text), At: req.At, In: req.In, Cron: req.Cron, Zone: req.Zone}.Resolve(now, g.config().zone(), least)
 	if err != nil {
 		return "", err
 	}

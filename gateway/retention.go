@@ -44,17 +44,17 @@ func (r *Retention) off() bool { return *r == Retention{} }
 
 // keepRetention deletes what is old, one process at a time, until ctx ends.
 func (g *Gateway) keepRetention(ctx context.Context) {
-	if g.cfg.Retention.off() {
-		return
-	}
 	wait, failing := retentionFirst, false
 	for sleep(ctx, wait+jitter(wait/4)) {
+		wait = retentionEvery / 4 // another process may have been first
+		if g.config().Retention.off() {
+			continue
+		}
 		err := g.alone(ctx, retentionTerm, g.retain)
 		if err != nil && ctx.Err() == nil && !failing {
 			g.log.Error("what is old was not deleted; it is tried again", "err", err)
 		}
 		failing = err != nil
-		wait = retentionEvery / 4 // another process may have been first
 	}
 }
 
@@ -62,7 +62,7 @@ func (g *Gateway) keepRetention(ctx context.Context) {
 const retainedKey, filesKey = "retained", "files"
 
 func (g *Gateway) retain(ctx context.Context, term store.Term) error {
-	r := &sweeper{g: g, rules: g.cfg.Retention}
+	r := &sweeper{g: g, rules: g.config().Retention}
 	if due, err := isDue(ctx, term, retainedKey, retentionEvery); err != nil || !due {
 		return err
 	}

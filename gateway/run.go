@@ -126,10 +126,10 @@ func (r *run) cause() error {
 // debounce window, the model is asked again with both; in interrupt mode the
 // run ends in favour of the new message at any time.
 func (r *run) arrived(sender string) {
-	if r.mode != ModeSteer && r.mode != ModeInterrupt || !r.who.maySteer(r.t.g.cfg.Queue.SteerBy, sender) {
+	if r.mode != ModeSteer && r.mode != ModeInterrupt || !r.who.maySteer(r.t.g.config().Queue.SteerBy, sender) {
 		return
 	}
-	early := r.mode == ModeInterrupt || time.Since(r.began) < r.t.g.cfg.Queue.Debounce
+	early := r.mode == ModeInterrupt || time.Since(r.began) < r.t.g.config().Queue.Debounce
 	switch {
 	case early && r.state.CompareAndSwap(showsNothing, asksAgain):
 		r.stop(errGather)

@@ -56,7 +56,7 @@ func CountSchedules(ctx context.Context, s store.Store, session string) (int, er
 
 func (g *Gateway) agenda() schedule.Book {
 	return schedule.Book{State: g.cfg.Store.State(), Limits: schedule.Limits{
-		PerUser: g.cfg.Schedules.PerUser, PerConversation: g.cfg.Schedules.PerConversation,
+		PerUser: g.config().Schedules.PerUser, PerConversation: g.config().Schedules.PerConversation,
 	}}
 }
 
@@ -188,7 +188,7 @@ func (g *Gateway) occur(ctx context.Context, d *schedule.Due, now time.Time) err
 		return nil
 	}
 	in := channels.Inbound{Kind: channels.Message, EventID: d.EventID(), Target: d.Target, Sender: d.Sender, Addressed: true}
-	v, role, reason := g.cfg.judge(d.Channel, &in, g.rules.person(d.Channel, d.Sender.ID))
+	v, role, reason := g.config().judge(d.Channel, &in, g.rules.person(d.Channel, d.Sender.ID))
 	if v != admit {
 		return h.dropSchedule(ctx, d, v, reason)
 	}

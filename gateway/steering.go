@@ -150,7 +150,7 @@ func (r *run) injected() error {
 
 // mustChoose reports whether some of what waits may have to stay behind.
 func (r *run) mustChoose(queued int) bool {
-	cfg := &r.t.g.cfg.Queue
+	cfg := &r.t.g.config().Queue
 	return r.mode == ModeFollowUp || r.mode == ModeCollect || queued > cfg.Cap ||
 		!r.who.isDirect() && cfg.SteerBy != steerAnyone
 }
@@ -174,7 +174,7 @@ func (r *run) maySee(q *store.Queued) bool {
 		return false
 	}
 	rec, err := decodeInbound(q.Data)
-	return err == nil && r.who.maySteer(r.t.g.cfg.Queue.SteerBy, rec.Sender.ID)
+	return err == nil && r.who.maySteer(r.t.g.config().Queue.SteerBy, rec.Sender.ID)
 }
 
 func countLoud(waiting []store.Queued) int {

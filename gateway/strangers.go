@@ -46,7 +46,7 @@ func (h *host) pair(ctx context.Context, in *channels.Inbound, code string) stri
 	if code == "" {
 		return "Which code? Send `/pair CODE` with the code that the person was given."
 	}
-	p := Pairing{State: h.g.cfg.Store.State(), MakesOwner: len(h.g.cfg.Access.Owners) == 0 && h.g.cfg.localOwner(h.channel.Name(), in.Sender.ID)}
+	p := Pairing{State: h.g.cfg.Store.State(), MakesOwner: len(h.g.config().Access.Owners) == 0 && h.g.config().localOwner(h.channel.Name(), in.Sender.ID)}
 	r, owner, err := p.Approve(ctx, code, h.channel.Name()+":"+in.Sender.ID)
 	if err == nil {
 		err = h.g.rules.changed(ctx, nil)

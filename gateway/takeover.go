@@ -328,7 +328,7 @@ func (e *environment) repeat(ctx context.Context, call agentcore.Call) (result a
 	if err != nil || refusal != "" {
 		return refused(refusal), err
 	}
-	ctx, cancel := context.WithTimeout(ctx, e.r.t.g.cfg.Loop.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, e.r.t.g.config().Loop.Timeout)
 	defer cancel()
 	result, err = e.perform(ctx, call.Name, call, func(agentcore.Update) {})
 	trail.returned()

@@ -22,7 +22,7 @@ func (h *host) takesPart(ctx context.Context, in *channels.Inbound) (bool, error
 	named := *in
 	named.Addressed = true
 	who := h.g.rules.person(h.channel.Name(), in.Sender.ID)
-	if v, _, _ := h.g.cfg.judge(h.channel.Name(), &named, who); v != admit {
+	if v, _, _ := h.g.config().judge(h.channel.Name(), &named, who); v != admit {
 		return false, nil
 	}
 	info, err := h.g.sessionInfo(ctx, in.Target.Conversation)

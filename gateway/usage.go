@@ -117,16 +117,16 @@ func (u *used) add(g *Gateway, e store.Entry, p *payload) {
 
 // price is what a model cost at a time, nil if that is not known.
 func (g *Gateway) price(ref agentcore.ModelRef, at time.Time) *agentcore.Price {
-	models := []agentcore.Model{g.cfg.Model}
-	for _, p := range g.profiles {
+	models := []agentcore.Model{g.config().Model}
+	for _, p := range g.holds.Load().profiles {
 		models = append(models, p.Model)
 	}
-	if g.cfg.Models != nil && slices.Contains(g.cfg.ModelRefs, ref.String()) {
-		if m, err := g.cfg.Models(ref.String()); err == nil {
+	if g.config().Models != nil && slices.Contains(g.config().ModelRefs, ref.String()) {
+		if m, err := g.config().Models(ref.String()); err == nil {
 			models = append(models, m)
 		}
 	}
-	for _, p := range g.cfg.Agents {
+	for _, p := range g.config().Agents {
 		models = append(models, p.Model) // or nil
 	}
 	for _, m := range models {
