@@ -98,7 +98,9 @@ addEventListener("popstate", route);
 
 // confirm asks once, by name, and returns whether the answer was yes.
 function confirm(title, text, action) {
-  const dialog = $("ask");
+  // A dialog of its own: the end of the one before may still be on its way.
+  const dialog = h("dialog", { id: "ask", class: "ask", "aria-labelledby": "ask-title" });
+  $("ask").replaceWith(dialog);
   const yes = h("button", { class: "button danger", value: "yes" }, action);
   const no = h("button", { class: "button", value: "no", autofocus: true }, "Cancel");
   dialog.replaceChildren(h("form", { method: "dialog" },
