@@ -31,17 +31,24 @@ type Setting struct {
 // Settings returns every key that the configuration has, sorted by table as in
 // the example, with where each value came from.
 func (c *Config) Settings() []Setting {
+	list, _ := c.settings()
+	return list
+}
+
+// settings also returns the values themselves, secrets included, by key.
+func (c *Config) settings() ([]Setting, map[string]any) {
 	defaults := reflect.ValueOf(Default()).Elem()
 	absolute(defaults, "", c.Origin.Dir)
-	l := &lister{origin: &c.Origin}
+	l := &lister{origin: &c.Origin, raw: map[string]any{}}
 	l.list(nil, reflect.ValueOf(c).Elem(), defaults, "")
-	return l.out
+	return l.out, l.raw
 }
 
 // lister walks a configuration beside its defaults.
 type lister struct {
 	origin *Origin
 	out    []Setting
+	raw    map[string]any
 }
 
 func (l *lister) list(path []string, v, def reflect.Value, tag reflect.StructTag) {
@@ -98,6 +105,7 @@ func (l *lister) leaf(path []string, v, def reflect.Value, tag reflect.StructTag
 		s.From = "environment"
 	}
 	l.out = append(l.out, s)
+	l.raw[s.Key] = v.Interface()
 }
 
 // show writes a value as the file would, without secrets: what stands for a

@@ -53,8 +53,9 @@ func (b *bot) listTools(_ context.Context, who admin.Audience) ([]admin.Tool, er
 // settings is the configuration for people: what is no secret by its kind may
 // still repeat one.
 func (b *bot) settings() []config.Setting {
-	clean := redact.New(b.cfg.Secrets()...)
-	list := b.cfg.Settings()
+	cfg := b.now.Load()
+	clean := redact.New(cfg.Secrets()...)
+	list := cfg.Settings()
 	for i := range list {
 		list[i].Value = clean.String(list[i].Value)
 	}

@@ -27,11 +27,11 @@ type auditLog struct {
 
 // openAudit opens the file, so that a bot that could not keep its audit log
 // does not start. An empty path is no log.
-func openAudit(path string, secrets []string) (*auditLog, error) {
+func openAudit(path string, secrets *redact.Redactor) (*auditLog, error) {
 	if path == "" {
 		return nil, nil
 	}
-	a := &auditLog{path: path, redact: redact.New(secrets...)}
+	a := &auditLog{path: path, redact: secrets}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err := a.open(); err != nil {
@@ -57,6 +57,21 @@ func (a *auditLog) started(config string) error {
 		Config  string    `json:"config,omitempty"`
 		PID     int       `json:"pid"`
 	}{time.Now(), "start", version.Get().Version, config, os.Getpid()})
+}
+
+// reconfigured notes that the configuration was changed, or that a new one was
+// refused.
+func (a *auditLog) reconfigured(config, outcome string, changes []string) error {
+	if a == nil {
+		return nil
+	}
+	return a.write(struct {
+		At      time.Time `json:"at"`
+		Event   string    `json:"event"`
+		Config  string    `json:"config,omitempty"`
+		Outcome string    `json:"outcome"`
+		Changes []string  `json:"changes"`
+	}{time.Now(), "config", config, outcome, changes})
 }
 
 // call is the function of [gateway.Config] that keeps tool calls; nil for a nil

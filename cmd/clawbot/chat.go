@@ -19,6 +19,7 @@ import (
 	"clawbot/channels"
 	"clawbot/channels/terminal"
 	"clawbot/config"
+	"clawbot/internal/redact"
 	"clawbot/store"
 	"clawbot/store/memory"
 	"clawbot/store/sqlite"
@@ -97,7 +98,7 @@ func chat(ctx context.Context, io streams, loader *config.Loader, term terminal.
 	if err != nil {
 		return err
 	}
-	audit, err := openAudit(cfg.Log.Audit, cfg.Secrets())
+	audit, err := openAudit(cfg.Log.Audit, redact.New(cfg.Secrets()...))
 	if err != nil {
 		return err
 	}

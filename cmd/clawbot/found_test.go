@@ -54,7 +54,7 @@ func TestSkillsAreReadByWhoMayUseTheirTools(t *testing.T) {
 		t.Error("a guest in a room reads skills")
 	}
 	rules := tools.Rules{Enabled: []string{skill.ToolName}}
-	box.policy.Channels = map[string]tools.Rules{"telegram": rules}
+	box.rules.Load().policy.Channels = map[string]tools.Rules{"telegram": rules}
 	if tool := read(box.For(t.Context(), guestRequest())); tool == nil || strings.Contains(tool.Description, "files") || !strings.Contains(tool.Description, "- time: about time") {
 		t.Errorf("a guest who may read skills has %+v", tool)
 	}

@@ -18,16 +18,7 @@ import (
 
 // newGateway makes the bot's heart of the configuration and its parts.
 func newGateway(cfg *config.Config, s store.Store, model agentcore.Model, list []channels.Channel, box *toolbox, m meters, audit *auditLog, log *slog.Logger) (*gateway.Gateway, error) {
-	prompt, err := systemPrompt(&cfg.Agent)
-	if err != nil {
-		return nil, err
-	}
-	transcriber, err := newTranscriber(cfg, m, log)
-	if err != nil {
-		return nil, err
-	}
-	choice := &models{cfg: cfg, meters: m, log: log, made: map[string]agentcore.Model{cfg.Agent.Model: model}}
-	profiles, err := agents(cfg, m, log)
+	gw, err := gatewayConfig(cfg, model, m, log)
 	if err != nil {
 		return nil, err
 	}
@@ -36,9 +27,36 @@ func newGateway(cfg *config.Config, s store.Store, model agentcore.Model, list [
 		observer = m.counts
 	}
 	wire := wireLog(cfg, log)
-	return gateway.New(gateway.Config{
-		Store: s, Channels: list, Model: model, Models: choice.get, ModelRefs: choice.refs(), Transcriber: transcriber, Budget: m.budget, Toolbox: box,
-		Workspace: gateway.Workspace{Root: cfg.Tools.Workspace, Scope: cfg.Tools.WorkspaceScope},
+	gw.Store, gw.Channels, gw.Toolbox, gw.Budget = s, list, box, m.budget
+	gw.Workspace = gateway.Workspace{Root: cfg.Tools.Workspace, Scope: cfg.Tools.WorkspaceScope}
+	gw.MaxRuns, gw.Drain, gw.LeaseTTL = cfg.Server.MaxRuns, orNone(cfg.Server.Drain), cfg.Store.LeaseTTL
+	gw.Audit, gw.Observer, gw.Alerts, gw.Logger = audit.call(), observer, m.alerts, log
+	gw.Deleted = func(session string) {
+		if err := wire.Forget(session); err != nil {
+			log.Error("a deleted conversation's recorded model calls were not removed", "session", session, "err", err)
+		}
+	}
+	return gateway.New(gw)
+}
+
+// gatewayConfig is what of the configuration a gateway can take anew while it
+// runs.
+func gatewayConfig(cfg *config.Config, model agentcore.Model, m meters, log *slog.Logger) (gw gateway.Config, err error) {
+	prompt, err := systemPrompt(&cfg.Agent)
+	if err != nil {
+		return gw, err
+	}
+	transcriber, err := newTranscriber(cfg, m, log)
+	if err != nil {
+		return gw, err
+	}
+	choice := &models{cfg: cfg, meters: m, log: log, made: map[string]agentcore.Model{cfg.Agent.Model: model}}
+	profiles, err := agents(cfg, m, log)
+	if err != nil {
+		return gw, err
+	}
+	return gateway.Config{
+		Model: model, Models: choice.get, ModelRefs: choice.refs(), Transcriber: transcriber,
 		Agent: gateway.Agent{
 			Name: cfg.Agent.Name, SystemPrompt: prompt, Temperature: cfg.Agent.Temperature,
 			MaxTokens: cfg.Agent.MaxTokens, Thinking: cfg.Agent.Thinking, Zone: timeZone(cfg),
@@ -59,20 +77,8 @@ func newGateway(cfg *config.Config, s store.Store, model agentcore.Model, list [
 		Retention: gateway.Retention{
 			Age: cfg.Retention.Age, Count: cfg.Retention.Count, DeadLetters: cfg.Retention.DeadLetters,
 		},
-		Access:   access(cfg),
-		MaxRuns:  cfg.Server.MaxRuns,
-		Drain:    orNone(cfg.Server.Drain),
-		LeaseTTL: cfg.Store.LeaseTTL,
-		Audit:    audit.call(),
-		Observer: observer,
-		Alerts:   m.alerts,
-		Deleted: func(session string) {
-			if err := wire.Forget(session); err != nil {
-				log.Error("a deleted conversation's recorded model calls were not removed", "session", session, "err", err)
-			}
-		},
-		Logger: log,
-	})
+		Access: access(cfg),
+	}, nil
 }
 
 // orNone says "none" to a Config whose zero means "the default".

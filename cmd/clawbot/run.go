@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,6 +20,7 @@ import (
 	"clawbot/gateway"
 	"clawbot/internal/logring"
 	"clawbot/internal/metrics"
+	"clawbot/internal/redact"
 	"clawbot/internal/version"
 	"clawbot/server"
 	"clawbot/server/admin"
@@ -59,6 +61,11 @@ type bot struct {
 	audit   *auditLog
 	// recent is the end of the log.
 	recent logring.Ring
+	// now is the configuration that holds, cfg the one that the bot began with.
+	now     atomic.Pointer[config.Config]
+	level   slog.LevelVar
+	secrets *redact.Redactor
+	loader  *config.Loader
 	// found says how the model was chosen, where none is configured.
 	found config.Detected
 }
@@ -69,11 +76,13 @@ func run(ctx context.Context, io streams, loader *config.Loader) error {
 		return err
 	}
 	printWarnings(io, cfg)
-	b := &bot{cfg: cfg}
-	b.log = newLogger(tee{&b.recent, io.err}, cfg, slog.LevelDebug)
+	b := &bot{cfg: cfg, loader: loader, secrets: redact.New(cfg.Secrets()...)}
+	b.level.Set(levelOf(cfg))
+	b.log = newLoggerAt(tee{&b.recent, io.err}, cfg, &b.level, b.secrets)
 	b.metrics = metrics.New(metrics.Config{Logger: b.log})
 	limitMemory(b.log)
 	b.found = cfg.Detect(ctx)
+	b.now.Store(cfg)
 	if err := b.open(ctx); err != nil {
 		return err
 	}
@@ -107,7 +116,7 @@ func (b *bot) open(ctx context.Context) (err error) {
 	if err := wireLog(b.cfg, b.log).Sweep(); err != nil {
 		b.log.Warn("recorded model calls that are too old could not be removed (log.wire)", "err", err)
 	}
-	if b.audit, err = openAudit(b.cfg.Log.Audit, b.cfg.Secrets()); err != nil {
+	if b.audit, err = openAudit(b.cfg.Log.Audit, b.secrets); err != nil {
 		return err
 	}
 	if err = b.audit.started(b.cfg.Origin.File); err != nil {
@@ -155,10 +164,11 @@ func (b *bot) channels() ([]channels.Channel, error) {
 
 // info is what the page tells of the bot.
 func (b *bot) info() web.Info {
+	cfg := b.now.Load()
 	return web.Info{
-		Name: b.cfg.Agent.Name, Model: b.cfg.Agent.Model, Store: b.cfg.Store.Driver, Version: version.Get().Version,
-		Demo:     b.cfg.Providers[providerOf(b.cfg.Agent.Model)].Format == "demo",
-		SignedIn: len(b.cfg.Server.Token) > 0,
+		Name: cfg.Agent.Name, Model: cfg.Agent.Model, Store: cfg.Store.Driver, Version: version.Get().Version,
+		Demo:     cfg.Providers[providerOf(cfg.Agent.Model)].Format == "demo",
+		SignedIn: len(cfg.Server.Token) > 0,
 	}
 }
 
@@ -242,6 +252,13 @@ func (b *bot) serve(ctx context.Context) error {
 	group.Go(func() error {
 		defer fail()
 		return b.admin.Run(serving)
+	})
+	group.Go(func() error {
+		if err := (&reloader{b: b, loader: b.loader}).run(running); err != nil {
+			b.log.Info("shutting down", "why", err)
+			fail()
+		}
+		return nil
 	})
 	if _, single := b.store.(backuper); single { // its commands can't write beside it
 		group.Go(func() error {

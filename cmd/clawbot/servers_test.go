@@ -89,7 +89,7 @@ func TestAServersToolsAreGivenLikeOthers(t *testing.T) {
 	if names := toolNames(box, guestRequest()); slices.Contains(names, "issues__create_issue") {
 		t.Errorf("a guest in a room has %v", names)
 	}
-	box.policy.Deny = []string{"issues__*"}
+	box.rules.Load().policy.Deny = []string{"issues__*"}
 	if names := toolNames(box, ownerRequest()); slices.Contains(names, "issues__create_issue") {
 		t.Errorf("denied, and yet: %v", names)
 	}

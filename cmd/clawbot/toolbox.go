@@ -29,19 +29,25 @@ import (
 // toolbox gives the registry's tools to conversations, as [tools] allows. Close
 // ends what they left running.
 type toolbox struct {
-	registry    *tools.Registry
-	builtin     *builtin.Tools
-	sandbox     *sandbox.Sandbox
-	plugins     []*plugin.Manifest
-	skills      []*skill.Skill
-	servers     map[string]*mcp.Server
-	deferred    map[string]bool // by server: its tools are found, not declared
-	rebuilding  sync.Mutex
-	generation  atomic.Int64 // raised by each rebuild
+	registry   *tools.Registry
+	builtin    *builtin.Tools
+	sandbox    *sandbox.Sandbox
+	plugins    []*plugin.Manifest
+	skills     []*skill.Skill
+	servers    map[string]*mcp.Server
+	deferred   map[string]bool // by server: its tools are found, not declared
+	rebuilding sync.Mutex
+	generation atomic.Int64 // raised by each rebuild
+	rules      atomic.Pointer[toolRules]
+	log        *slog.Logger
+}
+
+// toolRules are what [tools] says of who may use which tool, and how; they may
+// be replaced while the bot runs.
+type toolRules struct {
 	policy      tools.Policy
 	permissions map[string]config.Permission
 	agents      agentTools
-	log         *slog.Logger
 }
 
 var (
@@ -55,24 +61,16 @@ var (
 
 func newToolbox(cfg *config.Config, log *slog.Logger) (*toolbox, error) {
 	b := &toolbox{
-		registry:    tools.NewRegistry(),
-		policy:      tools.Policy{Rules: cfg.Tools.Rules, Roles: cfg.Tools.Roles, Channels: cfg.Tools.Channels},
-		permissions: cfg.Tools.Permissions,
-		agents:      newAgentTools(cfg),
-		log:         log,
+		registry: tools.NewRegistry(),
+		log:      log,
 	}
 	how := sandbox.Config{}
 	if cfg.Tools.Sandbox == "off" {
 		how.Kind = sandbox.Off
 	}
 	b.sandbox = sandbox.New(how)
-	run := cfg.Tools.Permissions["exec"]
-	b.builtin = builtin.New(builtin.Config{
-		Sandbox:  b.sandbox,
-		Commands: cmdline.Policy{Mode: run.Mode, Allow: run.Allow, Deny: run.Deny},
-		Network:  run.Network,
-		Zone:     timeZone(cfg),
-	})
+	b.builtin = builtin.New(builtin.Config{Sandbox: b.sandbox, Zone: timeZone(cfg)})
+	b.setRules(cfg)
 	var err error
 	// A plugin that can't be read could be the one that is to block something.
 	if b.plugins, err = plugin.Load(cfg.Tools.Plugins.Dirs); err != nil {
@@ -84,6 +82,19 @@ func newToolbox(cfg *config.Config, log *slog.Logger) (*toolbox, error) {
 	b.addSkills(cfg, log)
 	b.rebuild()
 	return b, nil
+}
+
+// setRules has the tools used as [tools], its roles, channels and permissions
+// and [agents] say, from the next call on.
+func (b *toolbox) setRules(cfg *config.Config) {
+	run := cfg.Tools.Permissions["exec"]
+	b.builtin.SetCommands(cmdline.Policy{Mode: run.Mode, Allow: run.Allow, Deny: run.Deny}, run.Network)
+	b.rules.Store(&toolRules{
+		policy:      tools.Policy{Rules: cfg.Tools.Rules, Roles: cfg.Tools.Roles, Channels: cfg.Tools.Channels},
+		permissions: cfg.Tools.Permissions,
+		agents:      newAgentTools(cfg),
+	})
+	b.generation.Add(1)
 }
 
 func (b *toolbox) close() { b.builtin.Close() }
@@ -108,7 +119,7 @@ func (b *toolbox) granted(req gateway.ToolRequest) []*agentcore.Tool {
 	if len(req.Roles) == 0 {
 		given = b.shared(nil, who, true)
 	}
-	return b.agents.narrow(req.Agent, given)
+	return b.rules.Load().agents.narrow(req.Agent, given)
 }
 
 // shared is what of the tools an audience may have, too; the first one begins
@@ -129,7 +140,7 @@ func (b *toolbox) shared(given []*agentcore.Tool, who tools.Audience, first bool
 
 // set is what an audience gets, and what is hidden from it.
 func (b *toolbox) set(who tools.Audience) (tools.Set, error) {
-	set, err := b.registry.Set(tools.Request{Policy: &b.policy, Who: who})
+	set, err := b.registry.Set(tools.Request{Policy: &b.rules.Load().policy, Who: who})
 	if err != nil {
 		return set, err
 	}
@@ -156,7 +167,7 @@ func (b *toolbox) closed(entry *tools.Entry) *tools.Diagnostic {
 	if err := b.down(entry); err != nil {
 		return &tools.Diagnostic{Reason: tools.ReasonDown, Message: err.Error()}
 	}
-	if b.permissions[tool].Mode == "deny" {
+	if b.rules.Load().permissions[tool].Mode == "deny" {
 		return &tools.Diagnostic{Reason: tools.ReasonDenied, Message: fmt.Sprintf("denied (tools.permissions.%s.mode)", tool)}
 	}
 	if tool == "exec" || tool == "process" {
@@ -190,7 +201,7 @@ func (b *toolbox) Judge(ctx context.Context, call agentcore.Call) (tools.Decisio
 			return decision, err
 		}
 	}
-	mode := b.permissions[call.Name].Mode
+	mode := b.rules.Load().permissions[call.Name].Mode
 	if decision.Verdict != tools.Allow || mode != "ask" || call.Name == "exec" {
 		return decision, nil
 	}

@@ -150,9 +150,9 @@ func (b *toolbox) line(name string) toolLine {
 
 // approval says when a person must approve.
 func (b *toolbox) approval(t *tools.Tool) string {
-	mode := b.permissions[t.Name].Mode
+	mode := b.rules.Load().permissions[t.Name].Mode
 	switch {
-	case t.Judge != nil && b.permissions["exec"].Mode == "allow" && mode != "ask":
+	case t.Judge != nil && b.rules.Load().permissions["exec"].Mode == "allow" && mode != "ask":
 		return "never"
 	case t.Judge != nil:
 		return "by command"

@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"clawbot/agentcore"
@@ -19,8 +20,20 @@ import (
 // run, and where.
 type commands struct {
 	sandbox *sandbox.Sandbox
+	rules   atomic.Pointer[commandRules]
+}
+
+// commandRules are what may change while commands run; see [Tools.SetCommands].
+type commandRules struct {
 	policy  command.Policy
 	network bool
+}
+
+func (c *commands) set(policy command.Policy, network bool) {
+	if policy.Allow == nil {
+		policy.Allow = command.DefaultAllow()
+	}
+	c.rules.Store(&commandRules{policy, network})
 }
 
 // prepared is a command line that was read, judged and made ready.
@@ -44,7 +57,7 @@ func (c *commands) prepare(ctx context.Context, text, cwd string) (*prepared, er
 		return nil, err
 	}
 	p := &prepared{line: line}
-	judged := c.policy.Judge(line)
+	judged := c.rules.Load().policy.Judge(line)
 	p.decision = tools.Decision{Reason: judged.Reason, Show: command.Escaped(line.Text)}
 	if judged.Verdict == command.Deny {
 		p.decision.Verdict = tools.Deny
@@ -110,7 +123,7 @@ func (c *commands) start(ctx context.Context, p *prepared, run sandbox.Command) 
 		return nil, fmt.Errorf("the workspace: %w", err)
 	}
 	run.Pipelines, run.Workspace, run.Dir, run.DirIs = p.plan.Pipelines, dir, p.plan.Dir, p.plan.DirIs
-	run.Env, run.Network = p.plan.Env, c.network
+	run.Env, run.Network = p.plan.Env, c.rules.Load().network
 	process, err := c.sandbox.Start(ctx, run)
 	if err != nil {
 		return nil, fmt.Errorf("the command was not run: %w", err)

@@ -29,6 +29,7 @@ type Config struct {
 type Tools struct {
 	source     tools.Source
 	background background
+	run        *commands
 }
 
 // New makes the built-in tools. Close ends what they left running.
@@ -36,12 +37,10 @@ func New(cfg Config) *Tools {
 	if cfg.Sandbox == nil {
 		cfg.Sandbox = sandbox.New(sandbox.Config{})
 	}
-	if cfg.Commands.Allow == nil {
-		cfg.Commands.Allow = command.DefaultAllow()
-	}
-	t := &Tools{}
+	t := &Tools{run: &commands{sandbox: cfg.Sandbox}}
+	t.SetCommands(cfg.Commands, cfg.Network)
 	locks := newPathLocks()
-	run := &commands{sandbox: cfg.Sandbox, policy: cfg.Commands, network: cfg.Network}
+	run := t.run
 	t.source = tools.Source{Name: "builtin", Kind: tools.Builtin, Tools: []tools.Tool{
 		applyPatch(locks),
 		currentTime(cfg.Zone),
@@ -61,6 +60,11 @@ func New(cfg Config) *Tools {
 	}}
 	return t
 }
+
+// SetCommands replaces which commands run without asking, and whether commands
+// have the machine's network, for those that begin from now on; see [Config]. It
+// is safe for concurrent use.
+func (t *Tools) SetCommands(policy command.Policy, network bool) { t.run.set(policy, network) }
 
 // Source returns the tools.
 func (t *Tools) Source() tools.Source { return t.source }
