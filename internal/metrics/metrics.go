@@ -2,14 +2,11 @@ package metrics
 
 import (
 	"log/slog"
-	"net/http"
 	"runtime"
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
+	vm "github.com/VictoriaMetrics/metrics"
 
 	"clawbot/channels/reply"
 	"clawbot/gateway"
@@ -24,15 +21,17 @@ type Config struct {
 // Metrics are one bot's. They are safe for concurrent use.
 type Metrics struct {
 	cfg      Config
-	registry *prometheus.Registry
+	set      *vm.Set
+	families map[string]family // by name; complete when New and Watch have returned
 	tools    names
 	models   names
 
-	messages, runs, agents, errors                    *prometheus.CounterVec
-	calls, attempts, tokens, cost                     *prometheus.CounterVec
-	toolCalls                                         *prometheus.CounterVec
-	posts, edits, limited, resent, undelivered        *prometheus.CounterVec
-	waited, runTime, turns, callTime, first, toolTime *prometheus.HistogramVec
+	messages, runs, agents, errors                    *vec[*vm.Counter]
+	calls, attempts, tokens                           *vec[*vm.Counter]
+	cost                                              *vec[*vm.FloatCounter]
+	toolCalls                                         *vec[*vm.Counter]
+	posts, edits, limited, resent, undelivered        *vec[*vm.Counter]
+	waited, runTime, turns, callTime, first, toolTime *vec[*vm.PrometheusHistogram]
 }
 
 var _ gateway.Observer = (*Metrics)(nil)
@@ -47,12 +46,11 @@ func New(cfg Config) *Metrics {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	m := &Metrics{cfg: cfg, registry: prometheus.NewRegistry()}
-	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m := &Metrics{cfg: cfg, set: vm.NewSet(), families: map[string]family{}}
 	m.counters()
 	m.histograms()
 	build := version.Get()
-	m.gauge("clawbot_build_info", "Which build this is; always 1.", prometheus.Labels{"version": build.Version, "go": runtime.Version()}, func() float64 { return 1 })
+	m.gauge("clawbot_build_info", "Which build this is; always 1.", func() float64 { return 1 }, "version", build.Version, "go", runtime.Version())
 	return m
 }
 
@@ -64,7 +62,7 @@ func (m *Metrics) counters() {
 	m.calls = m.counter("clawbot_model_calls_total", "Answers of a model, by why they ended.", "model", "stop")
 	m.attempts = m.counter("clawbot_model_attempts_total", "Attempts at a model, repeated ones included: ok, or the class of the error.", "model", "outcome")
 	m.tokens = m.counter("clawbot_tokens_total", "Tokens of models: input, output, cache_read, cache_write.", "model", "kind")
-	m.cost = m.counter("clawbot_cost_usd_total", "What models cost in US dollars, where the price is known: every attempt, summaries and speech included.", "model")
+	m.cost = m.floatCounter("clawbot_cost_usd_total", "What models cost in US dollars, where the price is known: every attempt, summaries and speech included.", "model")
 	m.toolCalls = m.counter("clawbot_tool_calls_total", "Tool calls: ok, error, or refused before they ran.", "tool", "outcome")
 	m.posts = m.counter("clawbot_posts_total", "Messages that replies posted.", "channel")
 	m.edits = m.counter("clawbot_edits_total", "Edits that replies made.", "channel")
@@ -82,50 +80,25 @@ func (m *Metrics) histograms() {
 	m.toolTime = m.histogram("clawbot_tool_seconds", "How long tools ran, waiting for approval included.", short, "tool")
 }
 
-func (m *Metrics) counter(name, help string, labels ...string) *prometheus.CounterVec {
-	c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-	m.registry.MustRegister(c)
-	return c
-}
-
-func (m *Metrics) histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
-	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
-	m.registry.MustRegister(h)
-	return h
-}
-
-func (m *Metrics) gauge(name, help string, labels prometheus.Labels, value func() float64) {
-	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, value))
-}
-
-// Handler serves what a Prometheus scrapes.
-func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(m.cfg.Logger.Handler(), slog.LevelWarn)})
-}
-
-// Registry is where a program may register metrics of its own.
-func (m *Metrics) Registry() *prometheus.Registry { return m.registry }
-
 // Watch has every scrape ask the gateway how much there is to do. It is called
 // once.
 func (m *Metrics) Watch(g *gateway.Gateway) {
 	load := func(pick func(gateway.Load) float64) func() float64 {
 		return func() float64 { return pick(g.Load()) }
 	}
-	m.gauge("clawbot_leases_held", "Sessions that this process works on.", nil, load(func(l gateway.Load) float64 { return float64(l.Active) }))
-	m.gauge("clawbot_runs_active", "Sessions that count against server.max_runs.", nil, load(func(l gateway.Load) float64 { return float64(l.Running) }))
-	m.gauge("clawbot_queue_sessions", "Sessions that wait for a run to end.", nil, load(func(l gateway.Load) float64 { return float64(l.InLine) }))
-	m.gauge("clawbot_queue_age_seconds", "How long the first of them has waited.", nil, load(func(l gateway.Load) float64 { return l.LineAge.Seconds() }))
-	m.gauge("clawbot_due_sessions", "Sessions with work that nobody held when the sweep looked last.", nil, load(func(l gateway.Load) float64 { return float64(l.Due) }))
-	m.gauge("clawbot_due_age_seconds", "How long the first of them has been on that list.", nil, load(func(l gateway.Load) float64 { return l.DueAge.Seconds() }))
+	m.gauge("clawbot_leases_held", "Sessions that this process works on.", load(func(l gateway.Load) float64 { return float64(l.Active) }))
+	m.gauge("clawbot_runs_active", "Sessions that count against server.max_runs.", load(func(l gateway.Load) float64 { return float64(l.Running) }))
+	m.gauge("clawbot_queue_sessions", "Sessions that wait for a run to end.", load(func(l gateway.Load) float64 { return float64(l.InLine) }))
+	m.gauge("clawbot_queue_age_seconds", "How long the first of them has waited.", load(func(l gateway.Load) float64 { return l.LineAge.Seconds() }))
+	m.gauge("clawbot_due_sessions", "Sessions with work that nobody held when the sweep looked last.", load(func(l gateway.Load) float64 { return float64(l.Due) }))
+	m.gauge("clawbot_due_age_seconds", "How long the first of them has been on that list.", load(func(l gateway.Load) float64 { return l.DueAge.Seconds() }))
 	for i, ch := range g.Channels() {
-		labels := prometheus.Labels{"channel": ch.Name}
-		m.gauge("clawbot_channel_receiving", "1 while this process receives the channel's events; another replica may instead.", labels, func() float64 {
+		m.gauge("clawbot_channel_receiving", "1 while this process receives the channel's events; another replica may instead.", func() float64 {
 			return truth(g.Channels()[i].Receiving)
-		})
-		m.gauge("clawbot_channel_failed", "1 once the channel has given up; the log and /readyz say why.", labels, func() float64 {
+		}, "channel", ch.Name)
+		m.gauge("clawbot_channel_failed", "1 once the channel has given up; the log and /readyz say why.", func() float64 {
 			return truth(g.Channels()[i].Err != nil)
-		})
+		}, "channel", ch.Name)
 	}
 }
 
@@ -138,22 +111,22 @@ func truth(b bool) float64 {
 
 // Accepted implements [gateway.Observer].
 func (m *Metrics) Accepted(channel string, what gateway.Acceptance) {
-	m.messages.WithLabelValues(channel, string(what)).Inc()
+	m.messages.with(channel, string(what)).Inc()
 }
 
 // Waited implements [gateway.Observer].
 func (m *Metrics) Waited(channel string, d time.Duration) {
-	m.waited.WithLabelValues(channel).Observe(d.Seconds())
+	m.waited.with(channel).Update(d.Seconds())
 }
 
 // Delivered implements [gateway.Observer].
 func (m *Metrics) Delivered(channel string, s reply.Stats, givenUp bool) {
-	m.posts.WithLabelValues(channel).Add(float64(s.Posts))
-	m.edits.WithLabelValues(channel).Add(float64(s.Edits))
-	m.limited.WithLabelValues(channel).Add(float64(s.Refused))
-	m.resent.WithLabelValues(channel).Add(float64(s.Resent))
+	m.posts.with(channel).Add(s.Posts)
+	m.edits.with(channel).Add(s.Edits)
+	m.limited.with(channel).Add(s.Refused)
+	m.resent.with(channel).Add(s.Resent)
 	if givenUp {
-		m.undelivered.WithLabelValues(channel).Inc()
+		m.undelivered.with(channel).Inc()
 	}
 }
 

@@ -14,8 +14,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"clawbot/agentcore"
 	"clawbot/channels"
 	"clawbot/channels/reply"
@@ -109,11 +107,11 @@ func TestARunIsCountedWithItsAnswersTokensCostAndTools(t *testing.T) {
 			`clawbot_model_calls_total{model="test/model",stop="toolUse"} 1`,
 			`clawbot_model_first_token_seconds_sum{model="test/model"} 2`,
 			`clawbot_model_call_seconds_sum{model="test/model"} 3`,
-			`clawbot_tokens_total{kind="input",model="test/model"} 1e+06`,
-			`clawbot_tokens_total{kind="cache_read",model="test/model"} 7`,
+			`clawbot_tokens_total{model="test/model",kind="input"} 1000000`,
+			`clawbot_tokens_total{model="test/model",kind="cache_read"} 7`,
 			`clawbot_cost_usd_total{model="test/model"} 2`,
-			`clawbot_tool_calls_total{outcome="ok",tool="read_file"} 1`,
-			`clawbot_tool_calls_total{outcome="refused",tool="other"} 1`,
+			`clawbot_tool_calls_total{tool="read_file",outcome="ok"} 1`,
+			`clawbot_tool_calls_total{tool="other",outcome="refused"} 1`,
 			`clawbot_tool_seconds_sum{tool="read_file"} 4`,
 			`clawbot_runs_total{channel="quiet",outcome="failed"} 1`,
 			`clawbot_agent_runs_total{agent="main"} 1`,
@@ -156,6 +154,24 @@ func TestNamesThatSomebodyInventsDoNotBecomeLabelsWithoutEnd(t *testing.T) {
 	}
 }
 
+func TestWhatPrometheusReadsIsDescribedAndEscaped(t *testing.T) {
+	m := New(Config{})
+	m.Accepted("a\"b\\c\nd\xff", gateway.AcceptedMessage)
+	m.Waited("quiet", 3*time.Second)
+	has(t, m,
+		"# TYPE clawbot_messages_total counter",
+		`clawbot_messages_total{channel="a\"b\\c\nd`+"\uFFFD"+`",outcome="message"} 1`,
+		"# HELP clawbot_queue_wait_seconds How long messages waited in the inbox before the agent took them in.",
+		"# TYPE clawbot_queue_wait_seconds histogram",
+		`clawbot_queue_wait_seconds_bucket{channel="quiet",le="2.5"} 0`,
+		`clawbot_queue_wait_seconds_bucket{channel="quiet",le="5"} 1`,
+		`clawbot_queue_wait_seconds_bucket{channel="quiet",le="+Inf"} 1`,
+		`clawbot_queue_wait_seconds_count{channel="quiet"} 1`)
+	if n := strings.Count(scrape(t, m), "# TYPE clawbot_queue_wait_seconds "); n != 1 {
+		t.Errorf("a metric is described %d times", n)
+	}
+}
+
 func newWatched(t *testing.T) *Metrics {
 	t.Helper()
 	m := New(Config{})
@@ -174,20 +190,17 @@ func TestTheGatewaysLoadIsAskedAtEachScrape(t *testing.T) {
 
 var (
 	metricName = regexp.MustCompile(`\b(clawbot|go|process)_[a-z_]+`)
-	fqName     = regexp.MustCompile(`fqName: "([^"]+)"`)
 	suffix     = regexp.MustCompile(`_(bucket|sum|count)$`)
 )
 
 func TestEveryMetricOfTheDashboardAndTheAlertsExists(t *testing.T) {
 	m := newWatched(t)
-	descriptions := make(chan *prometheus.Desc, 1000)
-	m.Registry().Describe(descriptions)
-	close(descriptions)
 	known, unused := map[string]bool{}, map[string]bool{}
-	for d := range descriptions {
-		name := fqName.FindStringSubmatch(d.String())[1]
-		known[name] = true
-		unused[name] = strings.HasPrefix(name, "clawbot_")
+	for name := range m.families {
+		known[name], unused[name] = true, true
+	}
+	for line := range strings.Lines(scrape(t, m)) {
+		known[metricName.FindString(line)] = true // the process's own, too
 	}
 	for _, file := range []string{"deploy/grafana/clawbot.json", "deploy/prometheus/alerts.yml", "docs/operations.md"} {
 		text, err := os.ReadFile(filepath.Join("..", "..", file))

@@ -38,9 +38,9 @@ func (c *counted) Stream(ctx context.Context, req *agentcore.Request) iter.Seq2[
 		for ev, err := range c.model.Stream(ctx, req) {
 			switch {
 			case err != nil:
-				c.m.attempts.WithLabelValues(name, className(agentcore.ClassOf(err))).Inc()
+				c.m.attempts.with(name, className(agentcore.ClassOf(err))).Inc()
 			case ev.Type == agentcore.StreamDone:
-				c.m.attempts.WithLabelValues(name, "ok").Inc()
+				c.m.attempts.with(name, "ok").Inc()
 			}
 			if !yield(ev, err) {
 				return
@@ -53,7 +53,7 @@ func (c *counted) Stream(ctx context.Context, req *agentcore.Request) iter.Seq2[
 // budget.Config.Observe. Nil metrics count nothing.
 func (m *Metrics) Cost(model agentcore.ModelRef, nanos int64) {
 	if m != nil {
-		m.cost.WithLabelValues(m.models.add(model.String())).Add(float64(max(nanos, 0)) / agentcore.NanosPerDollar)
+		m.cost.with(m.models.add(model.String())).Add(float64(max(nanos, 0)) / agentcore.NanosPerDollar)
 	}
 }
 

@@ -33,7 +33,7 @@ func (m *Metrics) Run(_, channel string) gateway.RunObserver {
 
 // Agent implements [gateway.AgentObserver]. There are as many names as the
 // configuration has.
-func (r *run) Agent(name string) { r.m.agents.WithLabelValues(name).Inc() }
+func (r *run) Agent(name string) { r.m.agents.with(name).Inc() }
 
 // Event implements [gateway.RunObserver].
 func (r *run) Event(ev agentcore.Event) {
@@ -62,16 +62,16 @@ func (r *run) answered(msg *agentcore.Message) {
 	m := r.m
 	r.turns++
 	model := m.models.add(msg.Model.String())
-	m.calls.WithLabelValues(model, string(msg.Stop)).Inc()
-	m.callTime.WithLabelValues(model).Observe(time.Since(r.asked).Seconds())
+	m.calls.with(model, string(msg.Stop)).Inc()
+	m.callTime.with(model).Update(time.Since(r.asked).Seconds())
 	if r.opened {
-		m.first.WithLabelValues(model).Observe(r.first.Seconds())
+		m.first.with(model).Update(r.first.Seconds())
 	}
 	u := msg.Usage
-	m.tokens.WithLabelValues(model, "input").Add(float64(max(u.Input, 0)))
-	m.tokens.WithLabelValues(model, "output").Add(float64(max(u.Output, 0)))
-	m.tokens.WithLabelValues(model, "cache_read").Add(float64(max(u.CacheRead, 0)))
-	m.tokens.WithLabelValues(model, "cache_write").Add(float64(max(u.CacheWrite, 0)))
+	m.tokens.with(model, "input").AddInt64(max(u.Input, 0))
+	m.tokens.with(model, "output").AddInt64(max(u.Output, 0))
+	m.tokens.with(model, "cache_read").AddInt64(max(u.CacheRead, 0))
+	m.tokens.with(model, "cache_write").AddInt64(max(u.CacheWrite, 0))
 }
 
 func (r *run) toolEnded(ev *agentcore.Event) {
@@ -86,27 +86,27 @@ func (r *run) toolEnded(ev *agentcore.Event) {
 	}
 	if !ev.Executed {
 		// The model may call what does not exist.
-		m.toolCalls.WithLabelValues(m.tools.get(ev.Call.Name), "refused").Inc()
+		m.toolCalls.with(m.tools.get(ev.Call.Name), "refused").Inc()
 		return
 	}
 	tool, outcome := m.tools.add(ev.Call.Name), "ok"
 	if ev.Result != nil && ev.Result.IsError {
 		outcome = "error"
 	}
-	m.toolCalls.WithLabelValues(tool, outcome).Inc()
+	m.toolCalls.with(tool, outcome).Inc()
 	if !since.IsZero() {
-		m.toolTime.WithLabelValues(tool).Observe(time.Since(since).Seconds())
+		m.toolTime.with(tool).Update(time.Since(since).Seconds())
 	}
 }
 
 // End implements [gateway.RunObserver].
 func (r *run) End(outcome gateway.RunOutcome, class agentcore.ErrorClass) {
 	m := r.m
-	m.runs.WithLabelValues(r.channel, string(outcome)).Inc()
-	m.runTime.WithLabelValues(r.channel).Observe(time.Since(r.began).Seconds())
-	m.turns.WithLabelValues(r.channel).Observe(float64(r.turns))
+	m.runs.with(r.channel, string(outcome)).Inc()
+	m.runTime.with(r.channel).Update(time.Since(r.began).Seconds())
+	m.turns.with(r.channel).Update(float64(r.turns))
 	if outcome == gateway.RunFailed {
-		m.errors.WithLabelValues(className(class)).Inc()
+		m.errors.with(className(class)).Inc()
 	}
 }
 
