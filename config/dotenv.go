@@ -9,6 +9,14 @@ import (
 	"strings"
 )
 
+// Dotenv returns the variables of a .env file, as a configuration beside it would
+// read them; a missing file has none.
+func Dotenv(path string) (map[string]string, error) {
+	r := &report{}
+	vars := readDotenv(path, r)
+	return vars, r.err()
+}
+
 // readDotenv reads the variables of a .env file; a missing file has none.
 func readDotenv(path string, r *report) map[string]string {
 	data, err := os.ReadFile(path)
