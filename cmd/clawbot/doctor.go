@@ -171,6 +171,18 @@ func (d *doctor) add(name string, list ...finding) {
 	}
 }
 
+// report is what --json prints.
+type report struct {
+	OK      bool   `json:"ok"` // nothing failed
+	Version string `json:"version"`
+	Config  string `json:"config,omitempty"` // the file, if there is one that can be understood
+	// Failures and Warnings count the findings of that status.
+	Failures int       `json:"failures"`
+	Warnings int       `json:"warnings"`
+	Offline  bool      `json:"offline,omitempty"`
+	Findings []finding `json:"findings"`
+}
+
 // print tells the findings and returns how the program ends.
 func (d *doctor) print(w io.Writer, asJSON bool) error {
 	failed, warned := 0, 0
@@ -187,10 +199,11 @@ func (d *doctor) print(w io.Writer, asJSON bool) error {
 		enc := json.NewEncoder(w)
 		enc.SetEscapeHTML(false)
 		enc.SetIndent("", "  ")
-		err = enc.Encode(struct {
-			OK       bool      `json:"ok"`
-			Findings []finding `json:"findings"`
-		}{failed == 0, d.findings})
+		report := report{OK: failed == 0, Version: version.Get().Version, Failures: failed, Warnings: warned, Offline: d.offline, Findings: d.findings}
+		if d.cfg != nil {
+			report.Config = d.cfg.Origin.File
+		}
+		err = enc.Encode(report)
 	} else {
 		err = d.printText(w, failed, warned)
 	}

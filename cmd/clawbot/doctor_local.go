@@ -32,10 +32,34 @@ func (d *doctor) files(context.Context) []finding {
 			list = append(list, warn("chmod 600 "+path, "everybody on this machine can read the audit log %s", path))
 		}
 	}
+	for _, path := range d.cfg.Files() {
+		// Of the configuration is said above, of the .env where it was read. What
+		// is mounted into a container is a link, and nobody else is in there.
+		if path == d.cfg.Origin.File || filepath.Base(path) == ".env" || !d.namesSecret(path) {
+			continue
+		}
+		if link, err := os.Lstat(path); err == nil && link.Mode().IsRegular() && othersRead(path) {
+			list = append(list, warn("chmod 600 "+path, "everybody on this machine can read the secret in %s", path))
+		}
+	}
+	if dir := d.cfg.Log.WireDir; d.cfg.Log.Wire && othersRead(dir) {
+		list = append(list, warn("chmod 700 "+dir, "everybody on this machine can read what went to models in %s", dir))
+	}
 	if len(list) == 0 {
 		list = append(list, ok("nobody else can read the database, or secrets in the configuration"))
 	}
 	return list
+}
+
+// namesSecret reports whether what a file holds is a secret of the configuration.
+func (d *doctor) namesSecret(path string) bool {
+	const most = 64 << 10 // as for ${file:…}
+	info, err := os.Stat(path)
+	if err != nil || info.Size() > most {
+		return false
+	}
+	text, err := os.ReadFile(path)
+	return err == nil && slices.Contains(d.cfg.Secrets(), strings.TrimSpace(string(text)))
 }
 
 func othersRead(path string) bool {

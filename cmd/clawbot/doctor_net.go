@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"clawbot/agentcore"
@@ -84,7 +85,30 @@ func (d *doctor) channel(ctx context.Context, bot channels.Channel) []finding {
 			list = append(list, telegramWebhook(&a, d.cfg.Server.Listen))
 		}
 	}
+	if d.cfg.Channels.Slack != nil {
+		if a, has := d.cfg.Channels.Slack.Bots()[bot.Name()]; has && a.Mode == "http" {
+			list = append(list, slackRequests(bot, &d.cfg.Server))
+		}
+	}
 	return list
+}
+
+// slackRequests says where Slack must post to.
+func slackRequests(bot channels.Channel, s *config.Server) finding {
+	h, ok := bot.(channels.Handler)
+	if !ok {
+		return info("Slack posts nothing to this channel")
+	}
+	pattern, _ := h.Handler()
+	_, path, found := strings.Cut(pattern, " ")
+	if !found {
+		path = pattern
+	}
+	const where = "the request URL of events, interactivity and slash commands on the app's page must be https://YOUR-HOST%s"
+	if config.Loopback(s.Listen) {
+		return info("Slack can't reach %s itself: a proxy with TLS on this machine must pass %s on; "+where, s.Listen, path, path)
+	}
+	return info("Slack asks for https, so a proxy with TLS must pass %s on to %s; "+where, path, s.Listen, path)
 }
 
 // telegramWebhook looks at what Telegram asks of a webhook's address.

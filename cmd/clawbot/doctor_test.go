@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -30,12 +32,12 @@ func TestDoctorBesideARunningBotSaysThatItRunsAndIsReady(t *testing.T) {
 	if err != nil {
 		t.Fatalf("doctor: %v\n%s", err, out)
 	}
-	var report struct {
-		OK       bool
-		Findings []finding
-	}
+	var report report
 	if err := json.Unmarshal([]byte(out), &report); err != nil || !report.OK {
 		t.Fatalf("%v\n%s", err, out)
+	}
+	if report.Version == "" || filepath.Base(report.Config) != "clawbot.toml" || report.Failures != 0 || len(report.Findings) < 8 {
+		t.Errorf("the report is not whole: %+v", report)
 	}
 	var said []string
 	for _, f := range report.Findings {
@@ -48,6 +50,66 @@ func TestDoctorBesideARunningBotSaysThatItRunsAndIsReady(t *testing.T) {
 	}
 	if code, body := get(t, p.url+"readyz"); code != http.StatusOK {
 		t.Errorf("afterwards the bot is not ready: %d %s", code, body)
+	}
+}
+
+func TestSecretsThatEverybodyCanReadAreWarnedOf(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string, mode os.FileMode) {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("key", "a-secret-key-1\n", 0o644)
+	write("hidden", "a-secret-key-2\n", 0o600)
+	write("prompt.txt", "hello", 0o644)
+	if err := os.Mkdir(filepath.Join(dir, "wire"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write("clawbot.toml", `[agent]
+model = "x/y"
+system_prompt_file = "prompt.txt"
+[providers.x]
+format = "openai"
+base_url = "http://127.0.0.1:1"
+api_key = ["${file:key}", "${file:hidden}"]
+[log]
+wire = true
+`, 0o644)
+	l := newLoader()
+	l.Path = filepath.Join(dir, "clawbot.toml")
+	cfg, err := l.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := (&doctor{cfg: cfg}).files(t.Context())
+	if len(list) != 2 || list[0].Status != statusWarn || list[0].Remedy != "chmod 600 "+filepath.Join(dir, "key") || list[1].Remedy != "chmod 700 "+filepath.Join(dir, "wire") {
+		t.Errorf("findings: %+v", list)
+	}
+}
+
+func TestWhereSlackMustPostToIsSaid(t *testing.T) {
+	cfg := config.Default()
+	cfg.Channels.Slack = &config.Slack{SlackAccount: config.SlackAccount{
+		ChannelAccess: config.ChannelAccess{Enabled: true}, BotToken: "xoxb-1", SigningSecret: "0123456789abcdef", Mode: "http",
+		APIURL: "http://127.0.0.1:1/",
+	}}
+	log := slog.New(slog.DiscardHandler)
+	for _, p := range platforms() {
+		bots, err := p.make(&cfg.Channels, log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, bot := range bots {
+			if f := slackRequests(bot, &cfg.Server); f.Status != statusInfo || !strings.Contains(f.Message, "https://YOUR-HOST/slack") {
+				t.Errorf("finding: %+v", f)
+			}
+		}
 	}
 }
 
