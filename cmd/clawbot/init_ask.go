@@ -35,7 +35,7 @@ func newAsker(io streams) (*asker, bool) {
 	return &asker{bufio.NewReader(in), io.out, func() (func(), bool) { return hideInput(in) }}, true
 }
 
-func (a *asker) say(format string, args ...any) { fmt.Fprintf(a.out, format, args...) }
+func (a *asker) say(format string, args ...any) { _, _ = fmt.Fprintf(a.out, format, args...) }
 
 var errNoAnswer = errors.New("nothing was written: the input has ended")
 

@@ -82,16 +82,16 @@ func hasTerminal() bool {
 func fingerprint(files []string) (sum [32]byte) {
 	h := sha256.New()
 	for _, path := range files {
-		fmt.Fprintf(h, "%s\x00", path)
+		_, _ = fmt.Fprintf(h, "%s\x00", path)
 		f, err := os.Open(path)
 		if err != nil {
-			fmt.Fprint(h, "not there\x00")
+			_, _ = fmt.Fprint(h, "not there\x00")
 			continue
 		}
 		const most = 8 << 20 // no configuration is larger
 		n, _ := io.Copy(h, io.LimitReader(f, most))
 		_ = f.Close()
-		fmt.Fprintf(h, "\x00%d\x00", n)
+		_, _ = fmt.Fprintf(h, "\x00%d\x00", n)
 	}
 	h.Sum(sum[:0])
 	return sum
