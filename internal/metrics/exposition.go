@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -50,20 +51,17 @@ func (v *vec[T]) with(values ...string) T {
 // escape is all that the text format knows of escaping.
 var escape = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 
-// labelled is a metric's name as Prometheus writes it.
+// labelled is a metric's name as Prometheus writes it, with sorted labels.
 func labelled(name string, labels, values []string) string {
 	if len(labels) == 0 {
 		return name
 	}
-	out := []byte(name + "{")
+	pairs := make([]string, len(labels))
 	for i, label := range labels {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(append(out, label...), `="`...)
-		out = append(append(out, escape.Replace(strings.ToValidUTF8(values[i], "\uFFFD"))...), '"')
+		pairs[i] = label + `="` + escape.Replace(strings.ToValidUTF8(values[i], "\uFFFD")) + `"`
 	}
-	return string(append(out, '}'))
+	slices.Sort(pairs)
+	return name + "{" + strings.Join(pairs, ",") + "}"
 }
 
 func (m *Metrics) describe(name, help, kind string) {
