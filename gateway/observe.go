@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"time"
 
 	"clawbot/agentcore"
@@ -28,6 +29,16 @@ type RunObserver interface {
 	Event(ev agentcore.Event)
 	// End is called once. Class is empty unless outcome is RunFailed.
 	End(outcome RunOutcome, class agentcore.ErrorClass)
+}
+
+// ContextObserver is a [RunObserver] that adds to the context of what the run
+// calls, a trace for one.
+type ContextObserver interface {
+	// Context returns what the run's calls of models and tools get, on the run's
+	// goroutine and before any: ctx with values of the observer's own. It may be
+	// called again, with the same ids: those that the log has of the run, and of
+	// the message that it answers.
+	Context(ctx context.Context, run, message string) context.Context
 }
 
 // Acceptance is what became of something that a person sent.

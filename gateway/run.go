@@ -65,7 +65,8 @@ type run struct {
 	usage                     agentcore.Usage
 
 	watch   RunObserver
-	streams bool // the event before was a delta, too
+	seen    func(context.Context) context.Context // what a ContextObserver adds; nil: nothing
+	streams bool                                  // the event before was a delta, too
 	// failure is set when the person was told of one, of that class.
 	failure bool
 	class   agentcore.ErrorClass
@@ -113,6 +114,14 @@ func (r *run) cancel(cause error) {
 	if errors.Is(cause, errHandOff) && r.out != nil {
 		r.out.cut()
 	}
+}
+
+// observed is the run's context as its observer wants it.
+func (r *run) observed() context.Context {
+	if r.seen == nil {
+		return r.ctx
+	}
+	return r.seen(r.ctx)
 }
 
 func (r *run) cause() error {
@@ -168,6 +177,10 @@ func (t *tenure) answer() (err error) {
 	if a, ok := r.watch.(AgentObserver); ok {
 		a.Agent(r.agent)
 	}
+	if c, ok := r.watch.(ContextObserver); ok {
+		message := t.tr.last.ID
+		r.seen = func(ctx context.Context) context.Context { return c.Context(ctx, r.id, message) }
+	}
 	defer func() { r.watch.End(r.outcome(err), r.class) }()
 	r.out.begin(t.resume.said, t.tr.pending)
 	t.resume = resumption{}
@@ -189,7 +202,7 @@ func (r *run) loop() error {
 			return err
 		}
 		r.recall()
-		if _, err := r.makeRoom(r.ctx); err != nil {
+		if _, err := r.makeRoom(r.observed()); err != nil {
 			return err
 		}
 		l := r.newLoop()
@@ -259,7 +272,7 @@ func (t *tenure) model() agentcore.Model { return t.g.modelOf(t.session, t.profi
 // the loop goes on. It returns an *agentcore.Error if the loop ended with one,
 // errGather if it was given up, and otherwise what the store said.
 func (r *run) follow(l *agentcore.Loop) error {
-	for ev, err := range l.Continue(r.ctx) {
+	for ev, err := range l.Continue(r.observed()) {
 		if err != nil {
 			return fmt.Errorf("run: %w", err)
 		}
