@@ -39,11 +39,13 @@ func freeOn(path string) (bytes int64, ok bool) {
 // filled says whether the command has used up what the machine needs. Many
 // files can do what the limit of one does not let it do. A disk that was as full
 // before is not the command's fault until it has taken more.
-func (p *Process) filled() string {
-	for _, d := range p.disks {
+func (p *Process) filled() string { return filled(p.disks, p.limits.DiskFree, freeOn) }
+
+func filled(disks []disk, least int64, freeOn func(path string) (int64, bool)) string {
+	for _, d := range disks {
 		free, ok := freeOn(d.path)
-		if ok && free < p.limits.DiskFree && d.free-free > tolerated {
-			return fmt.Sprintf("it left less than %d MB free on the disk", p.limits.DiskFree>>20)
+		if ok && free < least && d.free-free > tolerated {
+			return fmt.Sprintf("it left less than %d MB free on the disk", least>>20)
 		}
 	}
 	return ""

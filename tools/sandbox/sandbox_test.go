@@ -394,15 +394,34 @@ func TestACommandThatFillsTheDiskWithManyFilesIsEnded(t *testing.T) {
 			t.Fatal("the disk does not tell how full it is")
 		}
 		nearlyFull := Limits{DiskFree: free + 1<<30, Wall: 2 * time.Minute}
-		if result, _ := run(t, s, Command{Workspace: dir, Pipelines: shell("echo x > f"), Limits: nearlyFull}); result.Ended != "" {
-			t.Errorf("a small file: %+v", result)
-		}
 		result, _ := run(t, s, Command{Workspace: dir, Pipelines: fill, Limits: nearlyFull})
 		if !strings.Contains(result.Ended, "free on the disk") {
 			t.Errorf("%+v", result)
 		}
 		gone(t, "98765.8")
 	})
+}
+
+func TestAFullDiskIsTheFaultOfWhoFilledIt(t *testing.T) {
+	const least, mb = 256 << 20, 1 << 20
+	for _, c := range []struct {
+		name          string
+		before, after int64
+		ended         bool
+	}{
+		{"room enough", 10_000 * mb, 300 * mb, false},
+		{"it took the last", 1_000 * mb, 200 * mb, true},
+		{"it was full before", 100 * mb, 90 * mb, false},
+		{"it was full before and got much fuller", 100 * mb, 30 * mb, true},
+		{"somebody made room", 100 * mb, 200 * mb, false},
+	} {
+		got := filled([]disk{{"other", 1 << 50}, {"work", c.before}}, least, func(path string) (int64, bool) {
+			return c.after, path == "work"
+		})
+		if (got != "") != c.ended {
+			t.Errorf("%s: %q", c.name, got)
+		}
+	}
 }
 
 func TestAGigabyteOfOutputIsBoundedAndKeepsBothEnds(t *testing.T) {
