@@ -7,7 +7,9 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 ARG VERSION=devel
-RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X clawbot/internal/version.Version=${VERSION}" -o /clawbot ./cmd/clawbot
+# otel: with traces, see docs/traces.md
+ARG TAGS=
+RUN CGO_ENABLED=0 go build -trimpath -tags "${TAGS}" -ldflags "-s -w -X clawbot/internal/version.Version=${VERSION}" -o /clawbot ./cmd/clawbot
 RUN mkdir -p /data
 
 FROM scratch AS minimal

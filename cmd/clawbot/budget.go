@@ -21,6 +21,7 @@ type meters struct {
 	counts *metrics.Metrics
 	budget *budget.Budget
 	alerts *gateway.Alerts
+	traces tracer // nil: nothing is traced
 }
 
 func newMeters(cfg *config.Config, s store.Store, counts *metrics.Metrics, log *slog.Logger) (meters, error) {

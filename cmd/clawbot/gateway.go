@@ -22,15 +22,11 @@ func newGateway(cfg *config.Config, s store.Store, model agentcore.Model, list [
 	if err != nil {
 		return nil, err
 	}
-	var observer gateway.Observer
-	if m.counts != nil {
-		observer = m.counts
-	}
 	wire := wireLog(cfg, log)
 	gw.Store, gw.Channels, gw.Toolbox, gw.Budget = s, list, box, m.budget
 	gw.Workspace = gateway.Workspace{Root: cfg.Tools.Workspace, Scope: cfg.Tools.WorkspaceScope}
 	gw.MaxRuns, gw.Drain, gw.LeaseTTL = cfg.Server.MaxRuns, orNone(cfg.Server.Drain), cfg.Store.LeaseTTL
-	gw.Audit, gw.Observer, gw.Alerts, gw.Logger = audit.call(), observer, m.alerts, log
+	gw.Audit, gw.Observer, gw.Alerts, gw.Logger = audit.call(), m.observer(), m.alerts, log
 	gw.Deleted = func(session string) {
 		if err := wire.Forget(session); err != nil {
 			log.Error("a deleted conversation's recorded model calls were not removed", "session", session, "err", err)

@@ -99,7 +99,7 @@ func TestTheReferenceOfCommandsIsWhatTheProgramHas(t *testing.T) {
 // fatal are the files whose errors a run can end with.
 var fatal = []string{
 	"cmd/clawbot/run.go", "cmd/clawbot/workspace.go", "cmd/clawbot/replicas.go", "cmd/clawbot/audit.go",
-	"cmd/clawbot/wire.go", "cmd/clawbot/gateway.go", "server/config.go", "server/server.go",
+	"cmd/clawbot/wire.go", "cmd/clawbot/traces.go", "cmd/clawbot/gateway.go", "server/config.go", "server/server.go",
 	"store/sqlite/open.go", "store/sqlite/lock.go", "store/sqlite/schema.go", "store/sqlite/errors.go",
 	"store/redis/open.go", "store/redis/url.go", "store/redis/begin.go", "gateway/gateway.go", "config/load.go",
 	"channels/telegram/config.go", "channels/telegram/check.go", "channels/telegram/webhook.go",

@@ -110,6 +110,9 @@ func (b *bot) open(ctx context.Context) (err error) {
 	if b.meters, err = newMeters(b.cfg, b.store, b.metrics, b.log); err != nil {
 		return err
 	}
+	if b.meters.traces, err = openTraces(ctx, b.log); err != nil {
+		return err
+	}
 	if b.model, err = newModel(b.cfg, b.meters, b.log); err != nil {
 		return err
 	}
@@ -277,6 +280,9 @@ func (b *bot) close() {
 	}
 	if b.box != nil {
 		b.box.close()
+	}
+	if b.meters.traces != nil {
+		b.meters.traces.Close()
 	}
 	if err := b.audit.close(); err != nil {
 		b.log.Error("the audit log was not closed well", "err", err)

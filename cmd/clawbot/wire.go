@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net/http"
 	"slices"
 
 	"github.com/redis/go-redis/v9/logging"
@@ -144,14 +145,14 @@ func telegramAccounts(cfg *config.Channels) (names []string, configured bool) {
 func newModel(cfg *config.Config, m meters, log *slog.Logger) (agentcore.Model, error) {
 	var models []agentcore.Model
 	for _, ref := range append([]string{cfg.Agent.Model}, cfg.Agent.Fallbacks...) {
-		provider, err := newProvider(cfg, ref, log)
+		provider, err := newProvider(cfg, ref, log, m.traced)
 		if err != nil {
 			return nil, err
 		}
 		if cfg.Log.Wire {
 			provider = wirelog.Sessions(provider)
 		}
-		models = append(models, attempt(m.counts.Model(watchKey(provider, providerOf(ref), m.alerts)), m, cfg, log))
+		models = append(models, attempt(m.counts.Model(m.spans(watchKey(provider, providerOf(ref), m.alerts))), m, cfg, log))
 	}
 	return providers.Failover(models, providers.FailoverConfig{Logger: log}), nil
 }
@@ -175,10 +176,21 @@ func writesCalls(format string) bool {
 	return format == providers.FormatOpenAI || format == providers.FormatResponses || format == providers.FormatMistral
 }
 
-func newProvider(cfg *config.Config, ref string, log *slog.Logger) (agentcore.Model, error) {
+// newProvider makes a provider. Around, if there are any, stand around its
+// transport, and nearer to the bot than what records requests.
+func newProvider(cfg *config.Config, ref string, log *slog.Logger, around ...func(http.RoundTripper) http.RoundTripper) (agentcore.Model, error) {
 	settings, model, err := providerConfig(cfg, ref, log)
 	if err != nil {
 		return nil, err
+	}
+	for _, outer := range around {
+		inner := settings.Transport
+		settings.Transport = func(next http.RoundTripper) http.RoundTripper {
+			if inner != nil {
+				next = inner(next)
+			}
+			return outer(next)
+		}
 	}
 	build, ok := formats()[settings.Format]
 	if !ok {

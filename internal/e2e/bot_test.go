@@ -221,7 +221,12 @@ var pageAddress = regexp.MustCompile(`\bweb\s+on\s+(http://\S+)`)
 
 func startProcess(t *testing.T, dir string, env []string, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, cmd: exec.Command(binary, args...), done: make(chan struct{}), more: make(chan struct{}), url: make(chan string, 1)}
+	return startProgram(t, binary, dir, env, args...)
+}
+
+func startProgram(t *testing.T, program, dir string, env []string, args ...string) *process {
+	t.Helper()
+	p := &process{t: t, cmd: exec.Command(program, args...), done: make(chan struct{}), more: make(chan struct{}), url: make(chan string, 1)}
 	p.cmd.Dir = dir
 	p.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "XDG_DATA_HOME=" + dir}, env...)
 	out, in, err := os.Pipe()
