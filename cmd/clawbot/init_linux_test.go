@@ -31,13 +31,20 @@ func newPTY(t *testing.T) (*pty, *os.File) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fd := int(master.Fd())
-	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	conn, err := master.SyscallConn() // and not Fd, after which Close would wait for Read
 	if err != nil {
 		t.Fatal(err)
+	}
+	var n int
+	var failed error
+	err = conn.Control(func(fd uintptr) {
+		failed = unix.IoctlSetPointerInt(int(fd), unix.TIOCSPTLCK, 0)
+		if failed == nil {
+			n, failed = unix.IoctlGetInt(int(fd), unix.TIOCGPTN)
+		}
+	})
+	if err != nil || failed != nil {
+		t.Fatal(err, failed)
 	}
 	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -144,5 +151,31 @@ func TestConfigInitAsksOnATerminalAndKeepsSecretsOffTheScreen(t *testing.T) {
 	}
 	if out, err := command(t, home, "config", "check").CombinedOutput(); err != nil {
 		t.Errorf("config check: %v\n%s", err, out)
+	}
+}
+
+func TestABotOfATerminalEndsWithItAndNotBefore(t *testing.T) {
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, "clawbot.toml"), []byte(demoConfig), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	screen, terminal := newPTY(t)
+	cmd := command(t, home, "run")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = terminal, terminal, terminal
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = terminal.Close()
+	screen.expect("web        on", "")
+	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	screen.expect("the configuration was read anew", "")
+	if err := screen.self.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("the bot ended badly: %v\n%s", err, screen.text())
 	}
 }

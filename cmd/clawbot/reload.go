@@ -23,10 +23,19 @@ const reloadEvery = 2 * time.Second
 type reloader struct {
 	b      *bot
 	loader *config.Loader
-	seen   [32]byte // what the files held when they were last read
-	news   [32]byte // what they held at the last look
+	hup    <-chan os.Signal // see [hangUps]
+	seen   [32]byte         // what the files held when they were last read
+	news   [32]byte         // what they held at the last look
 	// prompts is what the files of system prompts held when they were last read.
 	prompts [32]byte
+}
+
+// hangUps gives the process's SIGHUPs, which don't end it any more, until stop
+// is called.
+func hangUps() (hup <-chan os.Signal, stop func()) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGHUP)
+	return signals, func() { signal.Stop(signals) }
 }
 
 // errHangUp: the terminal that the bot was started in is gone.
@@ -35,9 +44,6 @@ var errHangUp = errors.New("the terminal is gone")
 // run reads the configuration anew at SIGHUP and when its files have changed,
 // until ctx ends.
 func (r *reloader) run(ctx context.Context) error {
-	hup := make(chan os.Signal, 1)
-	signal.Notify(hup, syscall.SIGHUP)
-	defer signal.Stop(hup)
 	terminal := hasTerminal()
 	r.seen = fingerprint(r.b.now.Load().Files())
 	r.news = r.seen
@@ -48,7 +54,7 @@ func (r *reloader) run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-hup:
+		case <-r.hup:
 			if terminal && !hasTerminal() {
 				return errHangUp
 			}

@@ -66,6 +66,7 @@ type bot struct {
 	level   slog.LevelVar
 	secrets *redact.Redactor
 	loader  *config.Loader
+	hup     <-chan os.Signal
 	// found says how the model was chosen, where none is configured.
 	found config.Detected
 }
@@ -76,7 +77,9 @@ func run(ctx context.Context, io streams, loader *config.Loader) error {
 		return err
 	}
 	printWarnings(io, cfg)
-	b := &bot{cfg: cfg, loader: loader, secrets: redact.New(cfg.Secrets()...)}
+	hup, stop := hangUps()
+	defer stop()
+	b := &bot{cfg: cfg, loader: loader, hup: hup, secrets: redact.New(cfg.Secrets()...)}
 	b.level.Set(levelOf(cfg))
 	b.log = newLoggerAt(tee{&b.recent, io.err}, cfg, &b.level, b.secrets)
 	b.metrics = metrics.New(metrics.Config{Logger: b.log})
@@ -257,7 +260,7 @@ func (b *bot) serve(ctx context.Context) error {
 		return b.admin.Run(serving)
 	})
 	group.Go(func() error {
-		if err := (&reloader{b: b, loader: b.loader}).run(running); err != nil {
+		if err := (&reloader{b: b, loader: b.loader, hup: b.hup}).run(running); err != nil {
 			b.log.Info("shutting down", "why", err)
 			fail()
 		}
