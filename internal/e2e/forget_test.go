@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"clawbot/channels/channeltest"
+	"clawbot/internal/modeltest"
 )
 
 func TestAPersonHasTheirDataDeletedAndTheOperatorSomebodyElses(t *testing.T) {
@@ -53,5 +54,45 @@ func TestAPersonHasTheirDataDeletedAndTheOperatorSomebodyElses(t *testing.T) {
 	}
 	if n := len(folders()); n != 0 {
 		t.Errorf("%d conversations have recorded calls still", n)
+	}
+}
+
+func TestAPersonIsForgottenThoughAnotherReplicaWorksForThem(t *testing.T) {
+	f := newFleet(t, 2, "webhook", modeltest.Turns(
+		modeltest.Turn{Text: "The quick brown fox jumps over the lazy dog, and then", Stall: true, After: 1},
+		modeltest.Say("Who are you?"),
+	))
+	f.via(0)
+	f.say("tell me a story")
+	f.saying("The quick brown fox")
+	f.via(1)
+	f.say("/forgetme yes")
+	if told := f.saying("I have deleted what I kept about you"); !strings.Contains(told, "1 direct conversation") {
+		t.Errorf("told: %q", told)
+	}
+	if f.model.Active() != 0 {
+		t.Error("the model's stream is still open")
+	}
+	if out := f.cli("sessions", "list"); strings.Contains(out, "telegram:4711:1 ") {
+		t.Errorf("left:\n%s", out)
+	}
+	f.via(0)
+	f.say("do you know me?")
+	if second := f.nextOf("do you know me?"); second.Mentions("story") {
+		t.Errorf("the replica that worked still knows: %+v", second.Messages)
+	}
+	f.saying("Who are you?")
+	if out := f.cli("users", "delete", "--yes", "telegram:1"); !strings.Contains(out, "- 1 direct conversation\n") {
+		t.Errorf("users delete says:\n%s", out)
+	}
+}
+
+// nextOf waits for the request whose latest words of a person are text.
+func (w *world) nextOf(text string) *modeltest.Request {
+	w.t.Helper()
+	for {
+		if req := w.nextRequest(); strings.Contains(req.LastUser(), text) {
+			return req
+		}
 	}
 }
