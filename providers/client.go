@@ -144,7 +144,7 @@ func (c *Client) Post(ctx context.Context, body Body, headers http.Header) (*Ans
 			break
 		}
 		if c.keys.len() > 1 {
-			c.log.Warn("a key of the provider was refused and rests", "provider", c.cfg.Name, "key", index+1, "err", err)
+			agentcore.LoggerOf(ctx, c.log).Warn("a key of the provider was refused and rests", "provider", c.cfg.Name, "key", index+1, "err", err)
 		}
 	}
 	return nil, last

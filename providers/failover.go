@@ -70,7 +70,7 @@ func (f *failover) Stream(ctx context.Context, req *agentcore.Request) iter.Seq2
 			}
 			dirty = a.emitted
 			f.mark(i, time.Now().Add(rest))
-			f.cfg.Logger.Warn("the model failed, the next one is asked", "model", name(f.models[i]), "err", last)
+			agentcore.LoggerOf(ctx, f.cfg.Logger).Warn("the model failed, the next one is asked", "model", name(f.models[i]), "err", last)
 		}
 		if last == nil {
 			last = &agentcore.Error{Class: agentcore.ErrNotFound, Message: "no model is configured: set agent.model"}

@@ -72,7 +72,7 @@ func (r *retry) Stream(ctx context.Context, req *agentcore.Request) iter.Seq2[ag
 				return
 			}
 			left -= pause
-			r.cfg.Logger.Warn("retrying the model call", "attempt", try+2, "in", pause, "err", failure)
+			agentcore.LoggerOf(ctx, r.cfg.Logger).Warn("retrying the model call", "attempt", try+2, "in", pause, "err", failure)
 			if a.emitted && !yield(agentcore.StreamEvent{Type: agentcore.StreamRestart}, nil) {
 				return
 			}

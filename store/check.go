@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -101,10 +102,8 @@ func checkEntry(e *Entry) error {
 		if call == "" {
 			return fmt.Errorf("%w: entry %s opens a call without id", ErrInvalid, e.ID)
 		}
-		for _, other := range e.Opens[:i] {
-			if other == call {
-				return fmt.Errorf("%w: entry %s opens call %q twice", ErrInvalid, e.ID, call)
-			}
+		if slices.Contains(e.Opens[:i], call) {
+			return fmt.Errorf("%w: entry %s opens call %q twice", ErrInvalid, e.ID, call)
 		}
 	}
 	return nil

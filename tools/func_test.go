@@ -14,7 +14,7 @@ import (
 )
 
 type forecast struct {
-	City string        `json:"city" jsonschema:"the city's name"`
+	City string        `json:"city"           jsonschema:"the city's name"`
 	Days int           `json:"days,omitempty" jsonschema:"how many days ahead"`
 	Wait time.Duration `json:"wait,omitempty" jsonschema:"in nanoseconds"`
 	Tags []string      `json:"tags,omitempty" jsonschema:"any tags"`

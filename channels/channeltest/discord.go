@@ -176,7 +176,7 @@ func (d *Discord) RevokeToken() {
 // newID returns the next snowflake. d.mu is held.
 func (d *Discord) newID() string {
 	const epoch = 1420070400000
-	id := uint64(time.Now().UnixMilli()-epoch) << 22 //nolint:gosec // the time is after 2015
+	id := uint64(time.Now().UnixMilli()-epoch) << 22
 	d.lastID = max(d.lastID+1, id)
 	return strconv.FormatUint(d.lastID, 10)
 }

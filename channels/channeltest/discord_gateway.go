@@ -3,6 +3,7 @@ package channeltest
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -356,7 +357,7 @@ func (s *discordSession) gets(guild string) bool {
 		return s.shard[0] == 0
 	}
 	id, _ := strconv.ParseUint(guild, 10, 64)
-	return int((id>>22)%uint64(max(s.shard[1], 1))) == s.shard[0] //nolint:gosec // a small number
+	return int((id>>22)%uint64(max(s.shard[1], 1))) == s.shard[0]
 }
 
 // push appends an event to a session. d.mu is held.
@@ -395,9 +396,7 @@ func (s *discordSession) strip(kind string, data map[string]any, guild, bot stri
 		}
 	}
 	out := map[string]any{}
-	for k, v := range data {
-		out[k] = v
-	}
+	maps.Copy(out, data)
 	out["content"], out["attachments"], out["components"] = "", []any{}, []any{}
 	return out
 }

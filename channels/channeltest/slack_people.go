@@ -1,6 +1,7 @@
 package channeltest
 
 import (
+	"maps"
 	"math/rand/v2"
 	"strings"
 )
@@ -75,9 +76,7 @@ func (s *Slack) Send(in SlackIncoming) string {
 	if in.Bot != "" {
 		event["bot_id"], in.Subtype = in.Bot, "bot_message"
 	}
-	for k, v := range in.Extra {
-		event[k] = v
-	}
+	maps.Copy(event, in.Extra)
 	if !in.Silent {
 		s.announce(c, in, event)
 	}
@@ -111,9 +110,7 @@ func (s *Slack) announce(c *slackChannel, in SlackIncoming, event slackObject) {
 
 func copyObject(o slackObject) slackObject {
 	out := make(slackObject, len(o)+2)
-	for k, v := range o {
-		out[k] = v
-	}
+	maps.Copy(out, o)
 	return out
 }
 

@@ -3,6 +3,7 @@ package channeltest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -231,7 +232,7 @@ func (req *tgRequest) readJSON(body io.Reader) error {
 func (req *tgRequest) readMultipart(form *multipart.Reader) error {
 	for first := true; ; first = false {
 		part, err := form.NextPart()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {

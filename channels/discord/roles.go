@@ -94,7 +94,7 @@ func sender(u *user, who *member) channels.Sender {
 func interactionSender(i *interactionEvent) (channels.Sender, bool) {
 	if i.Member != nil && i.Member.User != nil {
 		s := sender(i.Member.User, i.Member)
-		permissions, _ := strconv.ParseInt(i.Member.Permissions, 10, 64) //nolint:errcheck // none, then
+		permissions, _ := strconv.ParseInt(i.Member.Permissions, 10, 64)
 		s.Roles = rolesOf(permissions, i.Member)
 		return s, true
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
+	"clawbot/agentcore"
 	"clawbot/channels"
 	"clawbot/channels/markdown"
 )
@@ -146,7 +147,7 @@ func (c *Channel) StartThread(ctx context.Context, to channels.Target, title str
 		to.Thread, to.ReplyTo = id, ""
 		return to, nil
 	case code == 50013, code == codeWrongKind, code == codeThreadsMax:
-		c.log.Warn("a thread can't be started; the answer goes into the channel itself", "discord_channel", to.Chat, "error", err,
+		agentcore.LoggerOf(ctx, c.log).Warn("a thread can't be started; the answer goes into the channel itself", "discord_channel", to.Chat, "error", err,
 			"remedy", "give the bot the permission \"Create Public Threads\" there, or set reply_in = \"channel\"")
 		c.threads.settle(id, false)
 		return to, nil

@@ -178,7 +178,7 @@ func snowflakeTime(id string) time.Time {
 	if err != nil || n == 0 {
 		return time.Time{}
 	}
-	return time.UnixMilli(int64(n>>22) + discordEpoch) //nolint:gosec // 42 bits
+	return time.UnixMilli(int64(n>>22) + discordEpoch)
 }
 
 // before is the id of a snowflake that is older by d.
@@ -187,7 +187,7 @@ func before(id string, d time.Duration) string {
 	if err != nil {
 		return ""
 	}
-	back := uint64(d.Milliseconds()) << 22 //nolint:gosec // positive
+	back := uint64(d.Milliseconds()) << 22
 	return strconv.FormatUint(n-min(n, back), 10)
 }
 
@@ -213,5 +213,5 @@ func decodeEvent[T any](data json.RawMessage) (out T, ok bool) {
 
 // snowflakeAt is the least id of a moment.
 func snowflakeAt(t time.Time) string {
-	return strconv.FormatUint(uint64(max(t.UnixMilli()-discordEpoch, 0))<<22, 10) //nolint:gosec // not negative
+	return strconv.FormatUint(uint64(max(t.UnixMilli()-discordEpoch, 0))<<22, 10)
 }

@@ -2,6 +2,7 @@ package discord
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -54,13 +55,11 @@ func (w *world) init() {
 }
 
 func (g *guild) put(r *role, bot string) {
-	permissions, _ := strconv.ParseInt(r.Permissions, 10, 64) //nolint:errcheck // none, then
+	permissions, _ := strconv.ParseInt(r.Permissions, 10, 64)
 	g.roles[r.ID] = roleInfo{r.Name, permissions}
 	if r.Tags.BotID == bot && bot != "" {
-		for _, id := range g.own {
-			if id == r.ID {
-				return
-			}
+		if slices.Contains(g.own, r.ID) {
+			return
 		}
 		g.own = append(g.own, r.ID)
 	}

@@ -21,21 +21,21 @@ func (w *walker) inlines(n ast.Node) {
 // textRun writes t and the text right after it as one, since a mention may
 // have been parsed as two, and returns the last node written.
 func (w *walker) textRun(t *ast.Text) ast.Node {
-	s := ""
+	var s strings.Builder
 	for {
 		part := string(t.Segment.Value(w.src))
 		if !t.IsRaw() {
 			part = unescape(part)
 		}
-		s += part
+		s.WriteString(part)
 		if t.SoftLineBreak() || t.HardLineBreak() {
-			w.literalText(s)
+			w.literalText(s.String())
 			w.gap(1)
 			return t
 		}
 		next, ok := t.NextSibling().(*ast.Text)
 		if !ok {
-			w.literalText(s)
+			w.literalText(s.String())
 			return t
 		}
 		t = next

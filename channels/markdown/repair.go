@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -227,8 +228,8 @@ func closeInline(text string) string {
 		return text
 	}
 	text = strings.TrimRight(text, " \t\n")
-	for i := len(open) - 1; i >= 0; i-- {
-		text += open[i].marker
+	for _, o := range slices.Backward(open) {
+		text += o.marker
 	}
 	return text
 }

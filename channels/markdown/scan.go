@@ -200,8 +200,7 @@ func (r *inlineScan) delimiter(s string, i int) int {
 // opener is the index of the last open marker that a run of n characters c
 // closes, -1 if none. both says that the run could open, too.
 func (r *inlineScan) opener(c byte, n int, both bool) int {
-	for k := len(r.open) - 1; k >= 0; k-- {
-		o := r.open[k]
+	for k, o := range slices.Backward(r.open) {
 		if o.marker[0] != c {
 			continue
 		}

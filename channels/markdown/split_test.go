@@ -152,7 +152,7 @@ func TestRow9TheRenderedLengthIsWhatCounts(t *testing.T) {
 		if UTF16Len(out) > 100 {
 			t.Errorf("%d over the limit", UTF16Len(out))
 		}
-		for _, w := range strings.Fields(out) {
+		for w := range strings.FieldsSeq(out) {
 			if w != "R&amp;D" && w != "&lt;b&gt;" && w != "word" {
 				t.Errorf("cut within %q", w)
 			}

@@ -78,20 +78,20 @@ func (p *platform) begin(to channels.Target) (fault, error) {
 	}
 	p.writes = append(p.writes, time.Now())
 	reject := func(e channels.SendError) error { e.Err = errors.New("no"); return &e }
-	switch {
-	case f == moved:
+	switch f {
+	case moved:
 		p.chat += "'"
-	case f == limited:
+	case limited:
 		return f, reject(channels.SendError{Outcome: channels.RateLimited, RetryAfter: 3 * time.Second})
-	case f == everywhere:
+	case everywhere:
 		return f, reject(channels.SendError{Outcome: channels.RateLimited, RetryAfter: 2 * time.Second, Global: true})
-	case f == dropped:
+	case dropped:
 		return f, reject(channels.SendError{Outcome: channels.Unknown})
-	case f == refused:
+	case refused:
 		return f, reject(channels.SendError{Outcome: channels.Rejected})
-	case f == tooLong:
+	case tooLong:
 		return f, reject(channels.SendError{Outcome: channels.Rejected, Reason: channels.ReasonTooLong})
-	case f == thrownOut:
+	case thrownOut:
 		return f, reject(channels.SendError{Outcome: channels.Rejected, Reason: channels.ReasonForbidden})
 	}
 	if to.Chat != p.chat {

@@ -173,10 +173,10 @@ func TestALongReplyRollsOverAtABlockAndFreezesWhatIsFull(t *testing.T) {
 		p.limits.Text = 200
 		r, end := begin(t, Config{Channel: p})
 		for i := range 60 {
-			switch {
-			case i%20 == 5:
+			switch i % 20 {
+			case 5:
 				r.Write("\n\n```go\n")
-			case i%20 == 15:
+			case 15:
 				r.Write("\n```\n\n")
 			default:
 				r.Write("word and word\n")

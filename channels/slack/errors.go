@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -152,12 +153,7 @@ func is(err error, codes ...string) bool {
 	if !ok {
 		return false
 	}
-	for _, code := range codes {
-		if e.Err == code {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(codes, e.Err)
 }
 
 // refused is the end of receiving: what no retry mends, with the remedy.

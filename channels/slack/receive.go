@@ -86,7 +86,7 @@ func (c *Channel) take(in *lanes, kind string, payload []byte, done func(error))
 		return
 	}
 	left := atomic.Int32{}
-	left.Store(int32(len(list))) //nolint:gosec // as many as a message has buttons
+	left.Store(int32(len(list)))
 	var once sync.Once
 	one := func(err error) {
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slack-go/slack"
 
+	"clawbot/agentcore"
 	"clawbot/channels"
 	"clawbot/channels/markdown"
 )
@@ -104,7 +105,7 @@ func (c *Channel) Post(ctx context.Context, to channels.Target, out channels.Out
 			return err
 		})
 	}
-	if err = c.plainly(to, &m, send); err != nil {
+	if err = c.plainly(ctx, to, &m, send); err != nil {
 		return "", err
 	}
 	c.signs.hidden(to)
@@ -122,10 +123,10 @@ func marked(nonce string) slack.MsgOption {
 
 // plainly sends a message, once more without its markdown block if that is what
 // was refused.
-func (c *Channel) plainly(to channels.Target, m *content, send func() error) error {
+func (c *Channel) plainly(ctx context.Context, to channels.Target, m *content, send func() error) error {
 	err := send()
 	if is(err, "invalid_blocks", "invalid_blocks_format") && m.withoutMarkdown() {
-		c.log.Warn("slack refused the formatting; sending it another way", "conversation", to.Conversation, "error", err)
+		agentcore.LoggerOf(ctx, c.log).Warn("slack refused the formatting; sending it another way", "conversation", to.Conversation, "error", err)
 		err = send()
 	}
 	return err
@@ -139,7 +140,7 @@ func (c *Channel) postPrivate(ctx context.Context, to channels.Target, m *conten
 		extra = append(extra, slack.MsgOptionTS(to.Thread))
 	}
 	var ts string
-	err := c.plainly(to, m, func() error {
+	err := c.plainly(ctx, to, m, func() error {
 		return c.call(ctx, finalTimeout, "chat.postEphemeral", func(ctx context.Context) (err error) {
 			ts, err = c.api.PostEphemeralContext(ctx, to.Chat, to.User, m.options(extra...)...)
 			return err
@@ -187,7 +188,7 @@ func (c *Channel) update(ctx context.Context, to channels.Target, id string, out
 	if out.Nonce != "" {
 		extra = append(extra, marked(out.Nonce))
 	}
-	return c.plainly(to, m, func() error {
+	return c.plainly(ctx, to, m, func() error {
 		return c.call(ctx, writeTimeout(out), "chat.update", func(ctx context.Context) error {
 			_, _, _, err := c.api.UpdateMessageContext(ctx, to.Chat, id, m.options(extra...)...)
 			return err

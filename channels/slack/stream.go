@@ -8,6 +8,7 @@ import (
 
 	"github.com/slack-go/slack"
 
+	"clawbot/agentcore"
 	"clawbot/channels"
 )
 
@@ -96,10 +97,10 @@ func (c *Channel) begin(ctx context.Context, to channels.Target, out channels.Ou
 		return "", false, nil
 	case is(err, "unknown_method", "missing_scope", "feature_not_enabled", "not_allowed_token_type", "invalid_chunks"):
 		c.streams.bar("")
-		c.log.Info("slack has no native streams here; answers are edited instead", "error", err)
+		agentcore.LoggerOf(ctx, c.log).Info("slack has no native streams here; answers are edited instead", "error", err)
 	default:
 		c.streams.bar(to.Chat)
-		c.log.Debug("no native stream in this channel for a while", "conversation", to.Conversation, "error", err)
+		agentcore.LoggerOf(ctx, c.log).Debug("no native stream in this channel for a while", "conversation", to.Conversation, "error", err)
 	}
 	return "", false, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-telegram/bot"
 
+	"clawbot/agentcore"
 	"clawbot/channels"
 )
 
@@ -82,7 +83,7 @@ func (c *Channel) showDraft(ctx context.Context, to channels.Target, id string, 
 		c.drafts.show(to.Conversation, id, params)
 		return true, nil
 	case errors.Is(err, bot.ErrorBadRequest), unknownMethod(err):
-		c.log.Info("telegram takes no drafts here; answers are edited instead", "conversation", to.Conversation, "error", err)
+		agentcore.LoggerOf(ctx, c.log).Info("telegram takes no drafts here; answers are edited instead", "conversation", to.Conversation, "error", err)
 		c.drafts.refuse(params.ChatID, unknownMethod(err))
 		return false, nil
 	}
@@ -117,7 +118,7 @@ func (c *Channel) editDraft(ctx context.Context, to channels.Target, id string, 
 		return &channels.SendError{Outcome: channels.Rejected, Err: errDraftUnsure}
 	}
 	if unsure > 0 {
-		c.log.Warn("sending a message once more after an unknown outcome; it may appear twice", "conversation", to.Conversation)
+		agentcore.LoggerOf(ctx, c.log).Warn("sending a message once more after an unknown outcome; it may appear twice", "conversation", to.Conversation)
 	}
 	message, err := c.send(ctx, to, out)
 	switch {
@@ -163,7 +164,7 @@ func (c *Channel) keepDraft(ctx context.Context, to channels.Target) {
 		return
 	}
 	if err := c.sendDraft(ctx, params); err != nil {
-		c.log.Debug("a draft was not shown once more", "conversation", to.Conversation, "error", err)
+		agentcore.LoggerOf(ctx, c.log).Debug("a draft was not shown once more", "conversation", to.Conversation, "error", err)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
 
+	"clawbot/agentcore"
 	"clawbot/channels"
 )
 
@@ -70,7 +71,7 @@ func (c *Channel) sendText(ctx context.Context, params *bot.SendMessageParams, t
 	}
 	err := send()
 	if refusal(err, "can't parse", "entit") {
-		c.log.Warn("telegram refused the formatting; sending plain text", "chat", params.ChatID, "error", err)
+		agentcore.LoggerOf(ctx, c.log).Warn("telegram refused the formatting; sending plain text", "chat", params.ChatID, "error", err)
 		params.Entities = nil
 		err = send()
 	}
@@ -105,7 +106,7 @@ func (c *Channel) Edit(ctx context.Context, to channels.Target, id string, out c
 	}
 	err = edit()
 	if refusal(err, "can't parse", "entit") {
-		c.log.Warn("telegram refused the formatting; editing as plain text", "conversation", to.Conversation, "error", err)
+		agentcore.LoggerOf(ctx, c.log).Warn("telegram refused the formatting; editing as plain text", "conversation", to.Conversation, "error", err)
 		params.Entities = nil
 		err = edit()
 	}

@@ -364,10 +364,10 @@ func TestThePageIsOneDocumentOfModestSizeThatLoadsNothingFromElsewhere(t *testin
 		}
 		page, _ := io.ReadAll(resp.Body)
 		resp.Body.Close()
-		if resp.StatusCode != 200 || !bytes.Contains(page, []byte("<!doctype html>")) {
+		if resp.StatusCode != http.StatusOK || !bytes.Contains(page, []byte("<!doctype html>")) {
 			t.Errorf("%s got %d", path, resp.StatusCode)
 		}
-		req, _ := http.NewRequest("GET", r.url+path, nil)
+		req, _ := http.NewRequest(http.MethodGet, r.url+path, nil)
 		req.Header.Set("If-None-Match", resp.Header.Get("ETag"))
 		again, err := r.client.Do(req)
 		if err != nil {
@@ -394,7 +394,7 @@ func TestInfoTellsNameModelAndCommands(t *testing.T) {
 
 func TestAPersonBehindAProxyIsNotTheOneOnThisMachine(t *testing.T) {
 	r := run(t)
-	req, _ := http.NewRequest("POST", r.url+"/api/conversations/c1/messages", strings.NewReader(`{"text":"a"}`))
+	req, _ := http.NewRequest(http.MethodPost, r.url+"/api/conversations/c1/messages", strings.NewReader(`{"text":"a"}`))
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("X-Forwarded-For", "203.0.113.9")
 	resp, err := r.client.Do(req)

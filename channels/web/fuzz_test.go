@@ -23,7 +23,7 @@ func FuzzWhatIsPostedIsAcceptedAsTextOrRefusedWithAReason(f *testing.F) {
 			t.Fatal(err)
 		}
 		c.host = b
-		req := httptest.NewRequest("POST", "/api/conversations/x/messages", strings.NewReader(body))
+		req := httptest.NewRequest(http.MethodPost, "/api/conversations/x/messages", strings.NewReader(body))
 		req.Header.Set("Content-Type", "application/json")
 		req.SetPathValue("id", conversation)
 		w := httptest.NewRecorder()

@@ -32,7 +32,7 @@ type sseEvent struct {
 func (r *running) stream(conv, last string) *sse {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	req, err := http.NewRequestWithContext(ctx, "GET", r.url+"/api/conversations/"+conv+"/events", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url+"/api/conversations/"+conv+"/events", nil)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -274,7 +274,7 @@ func synctestStarting(t *testing.T, c *Channel) {
 	synctest.Test(t, func(t *testing.T) {
 		c.begun = make(chan struct{}) // of this bubble
 		w := httptest.NewRecorder()
-		req := httptest.NewRequest("POST", "/api/conversations/c/messages", strings.NewReader(`{"text":"a"}`))
+		req := httptest.NewRequest(http.MethodPost, "/api/conversations/c/messages", strings.NewReader(`{"text":"a"}`))
 		req.Header.Set("Content-Type", "application/json")
 		c.mux.ServeHTTP(w, req)
 		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
@@ -297,7 +297,7 @@ func TestAQuietStreamBeatsSoThatADeadOneIsNoticed(t *testing.T) {
 		served := make(chan struct{})
 		go func() {
 			defer close(served)
-			c.mux.ServeHTTP(w, httptest.NewRequest("GET", "/api/conversations/c/events", nil).WithContext(reqCtx))
+			c.mux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/conversations/c/events", nil).WithContext(reqCtx))
 		}()
 		time.Sleep(3*heartbeat + time.Second)
 		leave()

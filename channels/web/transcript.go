@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"clawbot/internal/entryview"
@@ -80,8 +81,8 @@ func (c *Channel) window(ctx context.Context, session string, before, limit int6
 	if err != nil {
 		return nil, err
 	}
-	for i := len(back) - 1; i >= 0; i-- {
-		if back[i].Kind == EntryAssistant {
+	for i, b := range slices.Backward(back) {
+		if b.Kind == EntryAssistant {
 			return append(back[i:len(back):len(back)], entries...), nil
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -64,9 +65,9 @@ func (r *Request) Last() Message {
 
 // LastUser returns the text of the last user message.
 func (r *Request) LastUser() string {
-	for i := len(r.Messages) - 1; i >= 0; i-- {
-		if r.Messages[i].Role == "user" {
-			return r.Messages[i].Text
+	for _, v := range slices.Backward(r.Messages) {
+		if v.Role == "user" {
+			return v.Text
 		}
 	}
 	return ""

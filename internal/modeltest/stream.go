@@ -49,7 +49,7 @@ func answer(ctx context.Context, w http.ResponseWriter, req *Request, turn Turn)
 	}
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-cache")
-	w.WriteHeader(200)
+	w.WriteHeader(http.StatusOK)
 	s := &stream{ctx: ctx, w: w, control: http.NewResponseController(w), format: format, turn: turn}
 	defer s.close()
 	s.run(stop, usage)

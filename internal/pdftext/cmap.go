@@ -161,7 +161,7 @@ func (m *cmap) find(code int) (string, bool) {
 	text := s.text
 	if more := code - s.low; more > 0 {
 		text = slices.Clone(text)
-		text[len(text)-1] += uint16(more) //nolint:gosec // wraps as the format's readers do
+		text[len(text)-1] += uint16(more)
 	}
 	return string(utf16.Decode(text)), true
 }

@@ -56,7 +56,7 @@ func (f *file) unlock() error {
 		if list := f.array(f.trailer["ID"]); len(list) > 0 {
 			id, _ = f.resolve(list[0]).(str)
 		}
-		permissions := uint32(int64(f.number(e["P"]))) //nolint:gosec // 32 bits, written with a sign
+		permissions := uint32(int64(f.number(e["P"])))
 		c.key = key128(o, u, id, permissions, revision, length, revision >= 4 && given && !meta)
 	}
 	if c.key == nil {
@@ -98,7 +98,7 @@ func key128(o, u, id []byte, permissions uint32, revision, length int, bareMeta 
 	for i := range 20 {
 		turned := make([]byte, len(key))
 		for j := range key {
-			turned[j] = key[j] ^ byte(i) //nolint:gosec // below 20
+			turned[j] = key[j] ^ byte(i)
 		}
 		check = unRC4(turned, check)
 	}
@@ -168,7 +168,7 @@ func (c *crypt) open(s *stream) []byte {
 	key := c.key
 	if !c.whole {
 		n, g := s.id.num, s.id.gen
-		data := append(append([]byte{}, key...), byte(n), byte(n>>8), byte(n>>16), byte(g), byte(g>>8)) //nolint:gosec // the low bytes
+		data := append(append([]byte{}, key...), byte(n), byte(n>>8), byte(n>>16), byte(g), byte(g>>8))
 		if c.method == "AESV2" {
 			data = append(data, "sAlT"...)
 		}

@@ -85,12 +85,12 @@ func glyphText(n string) string {
 	}
 	if ok && len(digits) >= 4 && len(digits) <= 6 {
 		if r, err := strconv.ParseUint(digits, 16, 21); err == nil {
-			return string(rune(r)) //nolint:gosec // 21 bits
+			return string(rune(r))
 		}
 	}
 	if strings.Contains(n, "_") && len(n) < 32 { // a ligature of what is named
 		var b strings.Builder
-		for _, part := range strings.Split(n, "_") {
+		for part := range strings.SplitSeq(n, "_") {
 			if strings.Contains(part, "_") {
 				continue
 			}

@@ -142,7 +142,7 @@ func unPNG(how byte, line, above []byte, size int) {
 		case 2:
 			line[i] += above[i]
 		case 3:
-			line[i] += byte((int(left) + int(above[i])) / 2) //nolint:gosec // the mean of two bytes
+			line[i] += byte((int(left) + int(above[i])) / 2)
 		case 4:
 			line[i] += paeth(left, above[i], corner)
 		}
@@ -205,7 +205,7 @@ func unLZW(data []byte, early, most int) []byte {
 		bits   uint
 	)
 	for i := range 256 {
-		suffix[i], length[i] = byte(i), 1 //nolint:gosec // below 256
+		suffix[i], length[i] = byte(i), 1
 	}
 	expand := func(code int) {
 		n := int(length[code])

@@ -273,7 +273,7 @@ func (l *lexer) escape() (byte, bool) {
 			l.pos++
 			n = n<<3 | int(l.data[l.pos]-'0')
 		}
-		return byte(n), true //nolint:gosec // high bits are ignored, as the standard says
+		return byte(n), true
 	default:
 		return c, true
 	}

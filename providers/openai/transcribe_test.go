@@ -67,7 +67,7 @@ func TestATranscriptionThatFailsIsClassified(t *testing.T) {
 		answer func(w http.ResponseWriter)
 		class  agentcore.ErrorClass
 	}{
-		"a refused key":  {func(w http.ResponseWriter) { http.Error(w, `{"error":{"message":"bad key"}}`, 401) }, agentcore.ErrAuth},
+		"a refused key":  {func(w http.ResponseWriter) { http.Error(w, `{"error":{"message":"bad key"}}`, http.StatusUnauthorized) }, agentcore.ErrAuth},
 		"no text":        {func(w http.ResponseWriter) { fmt.Fprint(w, `{"segments":[]}`) }, agentcore.ErrBadResponse},
 		"nothing at all": {func(http.ResponseWriter) {}, agentcore.ErrBadResponse},
 	} {

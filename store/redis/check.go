@@ -3,6 +3,8 @@ package redis
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -65,12 +67,7 @@ func (s *Store) Warnings(ctx context.Context) (all []Warning, err error) {
 }
 
 func has(all []Warning, w Warning) bool {
-	for _, other := range all {
-		if other == w {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(all, w)
 }
 
 // settings reads what CONFIG or, less, what INFO tells; what neither does is
@@ -85,9 +82,7 @@ func settings(ctx context.Context, node *goredis.Client) (map[string]string, err
 			}
 			return nil, err
 		}
-		for k, v := range values {
-			found[k] = v
-		}
+		maps.Copy(found, values)
 	}
 	if len(found) == 4 {
 		return found, nil

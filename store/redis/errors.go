@@ -43,8 +43,7 @@ func (e newerError) Error() string {
 // explain turns an error of Redis's or of the connection into one of the
 // contract's, or adds what to do.
 func (s *Store) explain(err error) error {
-	var answer goredis.Error
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[goredis.Error](err); ok {
 		code, rest, _ := strings.Cut(answer.Error(), " ")
 		if known := codes(code); known != nil {
 			return known

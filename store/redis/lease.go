@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"clawbot/store"
@@ -54,7 +55,7 @@ func (l *lease) Bury(ctx context.Context, positions []int64, reason string) erro
 	for _, p := range positions {
 		args = append(args, p)
 	}
-	keys := append(l.keys[:len(l.keys):len(l.keys)], l.store.keys.dead(l.id))
+	keys := append(slices.Clip(l.keys), l.store.keys.dead(l.id))
 	_, err := l.store.call(ctx, l.store.scripts.bury, keys, args...)
 	return l.wrap("bury", err)
 }

@@ -37,8 +37,7 @@ const escapes = "special characters in a password are escaped: @ is %40, / is %2
 func parse(raw string) (*target, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
-		var ue *url.Error
-		if errors.As(err, &ue) {
+		if _, ok := errors.AsType[*url.Error](err); ok {
 			err = errors.New("it can't be read")
 		}
 		return nil, fmt.Errorf("store.url: %w; it is %s; %s", err, forms, escapes)

@@ -1,6 +1,9 @@
 package sqlite
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // applicationID marks a database file as clawbot's.
 const applicationID = 0x636c6177 // "claw"
@@ -159,12 +162,13 @@ func migrate(c *conn, path string, guest bool) error {
 		return fmt.Errorf("%s was written by an older clawbot (schema %d, this one needs %d): start this clawbot on it once",
 			path, version, len(migrations))
 	}
-	sql := "BEGIN IMMEDIATE;\n"
+	var sql strings.Builder
+	sql.WriteString("BEGIN IMMEDIATE;\n")
 	for _, m := range migrations[version:] {
-		sql += m
+		sql.WriteString(m)
 	}
-	sql += fmt.Sprintf("PRAGMA application_id = %d;\nPRAGMA user_version = %d;\nCOMMIT;", applicationID, len(migrations))
-	if err := c.script(sql); err != nil {
+	sql.WriteString(fmt.Sprintf("PRAGMA application_id = %d;\nPRAGMA user_version = %d;\nCOMMIT;", applicationID, len(migrations)))
+	if err := c.script(sql.String()); err != nil {
 		return fmt.Errorf("bring %s from schema %d to %d: %w", path, version, len(migrations), err)
 	}
 	return nil

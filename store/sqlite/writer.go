@@ -177,8 +177,7 @@ func (w *writer) transaction(batch []*call) (err error) {
 
 // own reports whether an error is the store's answer, not the database's.
 func own(err error) bool {
-	var held *store.HeldError
-	if errors.As(err, &held) {
+	if _, ok := errors.AsType[*store.HeldError](err); ok {
 		return true
 	}
 	for _, e := range []error{

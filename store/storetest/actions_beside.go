@@ -28,7 +28,7 @@ func (m *machine) doTerm() {
 			return "ok", t.Put(m.ctx, key, []byte(value))
 		case "get":
 			v, err := t.Get(m.ctx, key)
-			return fmt.Sprint(v == nil, v), err
+			return fmt.Sprint(v == nil, string(v)), err
 		case "renew":
 			return "ok", t.Renew(m.ctx)
 		}

@@ -71,8 +71,7 @@ func same[T, A any](m *machine, what string, on both[T], call func(on T) (A, err
 
 // class is what a caller sees of an error.
 func class(err error) string {
-	var held *store.HeldError
-	if errors.As(err, &held) {
+	if held, ok := errors.AsType[*store.HeldError](err); ok {
 		return "held by " + held.Owner
 	}
 	for _, e := range []error{

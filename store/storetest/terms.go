@@ -99,8 +99,7 @@ var termTests = []test{
 			e.ok(t.Renew(e.ctx))
 		}
 		_, err := e.Elect(e.ctx, "t", "b", hour)
-		var held *store.HeldError
-		if !errors.As(err, &held) {
+		if _, ok := errors.AsType[*store.HeldError](err); !ok {
 			e.Fatalf("error is %v", err)
 		}
 	}},

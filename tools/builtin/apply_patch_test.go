@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,12 +60,8 @@ func TestAPatchIsAppliedWholeOrNotAtAll(t *testing.T) {
 				t.Errorf("said %q, want %q", said, test.says)
 			}
 			want := map[string]string{}
-			for file, text := range start {
-				want[file] = text
-			}
-			for file, text := range test.want {
-				want[file] = text
-			}
+			maps.Copy(want, start)
+			maps.Copy(want, test.want)
 			for file, text := range want {
 				got, err := os.ReadFile(filepath.Join(b.dir, file))
 				if text == "" && err == nil || text != "" && string(got) != text {

@@ -30,7 +30,7 @@ var steady = words(`ls cat head tail wc grep egrep fgrep find sort uniq cut tr n
 // words makes a set of the names.
 func words(list string) map[string]bool {
 	set := map[string]bool{}
-	for _, name := range strings.Fields(list) {
+	for name := range strings.FieldsSeq(list) {
 		set[name] = true
 	}
 	return set
