@@ -18,6 +18,10 @@ func (b *bot) newAdmin() (*admin.Admin, error) {
 		Store: b.store, Gateway: b.gateway, Tools: b.listTools, Settings: b.settings, Log: &b.recent,
 		Exports: map[string]admin.Export{"jsonl": exportJSONL, "markdown": exportMarkdown},
 		Spend:   b.spend, Caps: b.caps,
+		Answers: func() (name, model string) {
+			agent := &b.now.Load().Agent
+			return agent.Name, agent.Model
+		},
 		Info: admin.Info{
 			Name: b.cfg.Agent.Name, Model: b.cfg.Agent.Model, Store: b.cfg.Store.Driver, Version: version.Get().Version,
 			SignedIn: len(b.cfg.Server.Token) > 0, Started: time.Now().UTC(),

@@ -32,6 +32,9 @@ type Config struct {
 	Caps  func() Caps
 	// Info is what the page tells of the bot.
 	Info Info
+	// Answers tells the bot's name and its model where they may change while it
+	// runs; nil: they are Info's.
+	Answers func() (name, model string)
 	// Shared is set when other processes may share the store; then they are
 	// asked how they are.
 	Shared bool

@@ -232,6 +232,10 @@ func (a *Admin) getState(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	by := a.operator(r)
+	info := a.cfg.Info
+	if a.cfg.Answers != nil {
+		info.Name, info.Model = a.cfg.Answers()
+	}
 	send(w, http.StatusOK, struct {
 		Info
 		Replicas []report  `json:"replicas"`
@@ -240,7 +244,7 @@ func (a *Admin) getState(w http.ResponseWriter, r *http.Request) error {
 		Owner    bool      `json:"owner"`
 		Views    []string  `json:"views"`
 		Now      time.Time `json:"now"`
-	}{a.cfg.Info, a.replicas(r.Context()), len(pending), by.Sender.ID, a.cfg.Gateway.Owns(by), a.views(), time.Now().UTC()})
+	}{info, a.replicas(r.Context()), len(pending), by.Sender.ID, a.cfg.Gateway.Owns(by), a.views(), time.Now().UTC()})
 	return nil
 }
 
