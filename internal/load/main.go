@@ -24,13 +24,16 @@ func main() {
 
 // settings are the command's flags.
 type settings struct {
-	binary string
-	deltas int
-	stream time.Duration // how long one answer takes to stream
-	limits bool          // the platform's rate limits
-	quiet  int           // exchanges of the one-chat latency run
-	keep   bool
-	config string // further configuration
+	binary   string
+	deltas   int
+	stream   time.Duration // how long one answer takes to stream
+	limits   bool          // the platform's rate limits
+	quiet    int           // exchanges of the one-chat latency run
+	keep     string        // where the logs are kept
+	idle     time.Duration
+	patience time.Duration
+	turns    int
+	config   string // further configuration
 }
 
 func run(ctx context.Context) error {
@@ -41,6 +44,10 @@ func run(ctx context.Context) error {
 	flag.DurationVar(&s.stream, "stream", 2*time.Second, "how long an answer streams")
 	flag.BoolVar(&s.limits, "limits", false, "switch the platform's rate limits on")
 	flag.IntVar(&s.quiet, "exchanges", 200, "exchanges of the one-chat latency run; 0 leaves it out")
+	flag.DurationVar(&s.patience, "patience", 3*time.Minute, "how long a row may take")
+	flag.DurationVar(&s.idle, "idle", 3*time.Second, "how long the idle process is watched")
+	flag.IntVar(&s.turns, "turns", 0, "turns of one conversation to compare with its tenth; 0 leaves it out")
+	flag.StringVar(&s.keep, "keep", "", "directory in which configuration, database and logs are kept")
 	flag.StringVar(&s.config, "config", "", "lines to append to the configuration")
 	flag.Parse()
 
@@ -49,6 +56,9 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	if s.keep != "" {
+		dir = s.keep
+	}
 	if s.binary == "" {
 		s.binary = filepath.Join(dir, "clawbot")
 		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", s.binary, "clawbot/cmd/clawbot")
@@ -62,6 +72,11 @@ func run(ctx context.Context) error {
 	}
 	if s.quiet > 0 {
 		if err := latencies(ctx, filepath.Join(dir, "one"), s); err != nil {
+			return err
+		}
+	}
+	if s.turns > 0 {
+		if err := growth(ctx, filepath.Join(dir, "long"), s); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"clawbot/channels/channeltest"
@@ -25,6 +26,8 @@ type rig struct {
 	front    *httptest.Server
 	cmd      *exec.Cmd
 	log      *os.File
+
+	wire atomic.Int64 // bytes of requests to the model
 
 	mu    sync.Mutex
 	asked map[string]time.Time // when the model was first asked, by message
@@ -111,6 +114,7 @@ func (r *rig) close() {
 // serve passes requests to the model and notes when their last byte is out.
 func (r *rig) serve(w http.ResponseWriter, req *http.Request) {
 	m := &mark{}
+	r.wire.Add(req.ContentLength)
 	r.model.ServeHTTP(w, req.WithContext(context.WithValue(req.Context(), markKey{}, m)))
 	if m.final {
 		r.mu.Lock()

@@ -21,9 +21,11 @@ func latencies(ctx context.Context, dir string, s settings) error {
 		return err
 	}
 	defer r.close()
-	time.Sleep(3 * time.Second) // idle, so that what starts late has started
+	time.Sleep(3 * time.Second) // so that what starts late has started
+	rested := r.usage()
+	time.Sleep(s.idle)
 	idle := r.usage()
-	fmt.Printf("idle %.1f MB (PSS)\n", float64(idle.pss)/1e6)
+	fmt.Printf("idle %.1f MB (PSS), CPU %.2f s in %s\n", float64(idle.pss)/1e6, (idle.cpu - rested.cpu).Seconds(), s.idle)
 
 	var toModel, toFinal []time.Duration
 	before := r.usage()
@@ -60,6 +62,25 @@ func (r *rig) final(ctx context.Context, chat int64, message string) (time.Time,
 	return time.Now(), err
 }
 
+// missing says how far a chat came that got no answer in time.
+func (r *rig) missing(chat int64) {
+	message := fmt.Sprint(chat)
+	r.mu.Lock()
+	_, asked := r.asked[message]
+	_, ended := r.ended[message]
+	r.mu.Unlock()
+	texts := r.telegram.Messages(chat)
+	last := "nothing"
+	if len(texts) > 0 {
+		last = fmt.Sprintf("%.60q", texts[len(texts)-1].Text)
+	}
+	fmt.Printf("chat %d: model asked %t, answer streamed %t, %d messages, the last is %s\n", chat, asked, ended, len(texts), last)
+}
+
+// firstChat is beyond the small numbers that are the fake's own: the bot does
+// not answer itself.
+const firstChat = 100_000
+
 // crowd has n chats write at once and prints a row.
 func crowd(ctx context.Context, dir string, n int, s settings) error {
 	s.quiet = 0
@@ -68,11 +89,12 @@ func crowd(ctx context.Context, dir string, n int, s settings) error {
 		return err
 	}
 	defer r.close()
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
 	before := r.usage()
 	begun := time.Now()
-	for chat := int64(1); chat <= int64(n); chat++ {
+	for chat := range int64(n) {
+		chat += firstChat
 		r.telegram.SendText(chat, chat, fmt.Sprintf("question #%d", chat))
 	}
 	var peak atomic.Int64
@@ -92,10 +114,13 @@ func crowd(ctx context.Context, dir string, n int, s settings) error {
 	})
 	var answered atomic.Int64
 	var waiting sync.WaitGroup
-	for chat := int64(1); chat <= int64(n); chat++ {
+	for chat := range int64(n) {
+		chat += firstChat
 		waiting.Go(func() {
 			if _, err := r.final(ctx, chat, fmt.Sprint(chat)); err == nil {
 				answered.Add(1)
+			} else {
+				r.missing(chat)
 			}
 		})
 	}
