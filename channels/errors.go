@@ -10,11 +10,11 @@ import (
 type Outcome uint8
 
 const (
-	// Unknown: the message may have arrived. Never send it again blindly.
+	// Unknown says that the message may have arrived. Never send it again blindly.
 	Unknown Outcome = iota
-	// Rejected: the platform refused it; it did not arrive.
+	// Rejected says that the platform refused it; it did not arrive.
 	Rejected
-	// RateLimited: refused for now; try again after RetryAfter.
+	// RateLimited says that it was refused for now; try again after RetryAfter.
 	RateLimited
 )
 

@@ -38,7 +38,7 @@ func nearestPath(root reflect.Type, table []string, name string) string {
 		if last == "NAME" || slices.Contains(path[:len(path)-1], "accounts") {
 			return
 		}
-		score := 0
+		var score int
 		switch {
 		case last == name:
 			score = 100

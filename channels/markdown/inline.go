@@ -206,7 +206,7 @@ func reference(s string) string {
 	if len(s) == 1 {
 		return s
 	}
-	out := s
+	var out string
 	if s[1] == '#' {
 		out = string(util.ResolveNumericReferences([]byte(s)))
 	} else {

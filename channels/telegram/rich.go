@@ -26,9 +26,10 @@ func (m *message) flatten() {
 	collect(&b, v, false, 0)
 	m.Text = strings.TrimSpace(b.String())
 	// Mentions and commands have no entities there.
-	for at, word := 0, ""; at < len(m.Text); at += len(word) + 1 {
+	var word string
+	for at := 0; at < len(m.Text); at += len(word) + 1 {
 		word, _, _ = strings.Cut(m.Text[at:], " ")
-		kind := ""
+		var kind string
 		switch {
 		case strings.HasPrefix(word, "@"):
 			kind = "mention"

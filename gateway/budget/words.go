@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -37,7 +38,7 @@ func (r *Reached) Error() string {
 // ForPeople tells what is reached, when it begins anew and who can change it.
 func (r *Reached) ForPeople(now time.Time) string {
 	var b strings.Builder
-	raise := ""
+	var raise string
 	switch r.Kind {
 	case Run:
 		fmt.Fprintf(&b, "This answer has used up its %s tokens. Write again, and I go on from here; whoever runs me can raise `run_tokens` of `[budget]`.", Thousands(r.Limit))
@@ -106,7 +107,7 @@ func unknownPrice(ref agentcore.ModelRef) error {
 
 // refused is the error that a call ends with which may not be made.
 func (c *call) refused(err error) error {
-	if reached, ok := err.(*Reached); ok {
+	if reached, ok := errors.AsType[*Reached](err); ok {
 		c.account.refuse()
 		return &agentcore.Error{Class: agentcore.ErrLimit, Message: reached.Error(), User: reached.ForPeople(c.began), Err: reached}
 	}

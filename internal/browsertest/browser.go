@@ -121,7 +121,7 @@ func (p *Tab) complain(problem string) {
 	p.problems = append(p.problems, problem)
 }
 
-// do makes the browser do something.
+// Do makes the browser do something.
 // Do runs steps of chromedp.
 func (p *Tab) Do(steps ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()

@@ -108,8 +108,8 @@ func (q Query) Match(text string, size int) (passage string, ok bool) {
 
 // around is the passage of a text that has the byte at a third of it.
 func around(text string, at, size int) string {
-	from, to := max(0, at-size/3), 0
-	to = min(len(text), from+size)
+	from := max(0, at-size/3)
+	to := min(len(text), from+size)
 	from = max(0, min(from, to-size))
 	for from > 0 && !utf8.RuneStart(text[from]) {
 		from--

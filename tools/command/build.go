@@ -283,7 +283,7 @@ func (b *builder) find(name string) (string, error) {
 		b.bind.Programs = append(b.bind.Programs, identity(name, info))
 		return name, nil
 	}
-	inside := name
+	var inside string
 	if path.IsAbs(name) {
 		relative, err := filepath.Rel(b.workspace, name)
 		if err != nil || !filepath.IsLocal(relative) {
