@@ -34,6 +34,8 @@ type approval struct {
 	ID      string `json:"id"`
 	Session string `json:"session"`
 	Call    string `json:"call"` // key of the call in the transcript
+	// For is the id of the message that led to it.
+	For     string `json:"for,omitempty"`
 	Tool    string `json:"tool"`
 	Label   string `json:"label"`
 	Show    string `json:"show"`
@@ -327,7 +329,7 @@ func (a *approval) live() channels.LiveEvent {
 func (e *environment) newApproval(key string, d *tools.Decision, label, tool string) *approval {
 	now := time.Now()
 	return &approval{
-		V: recordVersion, ID: approvalID(e.r.t.session, key), Session: e.r.t.session, Call: key,
+		V: recordVersion, ID: approvalID(e.r.t.session, key), Session: e.r.t.session, Call: key, For: e.r.t.tr.last.ID,
 		Tool: tool, Label: label, Show: d.Show, Where: d.Where, Reason: d.Reason, Binding: d.Binding, Rule: d.Rule,
 		Channel: e.request.Channel, Target: e.request.Target, Sender: e.request.Sender, Owner: e.request.Role == RoleOwner,
 		By: e.r.who.ids(), Asker: e.asker(), Created: now, Expires: now.Add(approvalTime),

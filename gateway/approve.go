@@ -140,7 +140,7 @@ func (e *environment) tellDeciders(ctx context.Context, a *approval) error {
 			continue
 		}
 		if err := h.channel.Edit(ctx, l.Target, l.Message, a.letter()); err != nil {
-			h.log.Warn("the question for an approval was not edited", "approval", a.ID, "err", err)
+			h.log.Warn("the question for an approval was not edited", "message", a.For, "approval", a.ID, "err", err)
 		}
 	}
 	return nil
@@ -329,7 +329,7 @@ func (h *host) decide(ctx context.Context, in *channels.Inbound, d decision, id 
 		return nil
 	}
 	if why := g.mayDecide(a, d, h.channel.Name(), in.Sender.ID, role); why != "" {
-		h.log.Info("a decision was refused", "approval", id, "sender", in.Sender.ID)
+		h.log.Info("a decision was refused", "message", a.For, "approval", id, "sender", in.Sender.ID)
 		h.notice(ctx, in.Target, in.Sender, why)
 		return nil
 	}
@@ -342,7 +342,7 @@ func (h *host) decide(ctx context.Context, in *channels.Inbound, d decision, id 
 	if err != nil {
 		return h.acceptFailed(ctx, in, err)
 	}
-	h.log.Info("decision accepted", "approval", a.ID, "session", a.Session, "decision", string(d), "sender", in.Sender.ID, "duplicate", acc.Duplicate)
+	h.log.Info("decision accepted", "message", a.For, "approval", a.ID, "session", a.Session, "decision", string(d), "sender", in.Sender.ID, "duplicate", acc.Duplicate)
 	g.wake(ctx, acc.Owner, hint{session: a.Session, lane: store.Signals, look: true})
 	return nil
 }

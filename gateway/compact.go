@@ -177,7 +177,7 @@ func (r *run) tidy() error {
 	if r.ctx.Err() != nil || r.t.g.dispatch.closed() || !r.crowded() {
 		return nil
 	}
-	if err := r.t.compact(r.ctx, r, Past{}); err != nil && r.ctx.Err() == nil {
+	if err := r.t.compact(r.observed(), r, Past{}); err != nil && r.ctx.Err() == nil {
 		r.log.Warn("the conversation was not compacted; the next run tries again", "err", err)
 	}
 	if r.t.ctx.Err() != nil {

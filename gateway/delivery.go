@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -57,18 +58,19 @@ type segment struct {
 }
 
 func (g *Gateway) newDelivery(r *run, state *reply.State) *delivery {
-	return g.deliver(r.t, r.host, r.t.tr.last.Target, r.id, state)
+	return g.deliver(r.t, r.host, r.log, r.t.tr.last.Target, r.id, state)
 }
 
-// deliver makes the delivery of one run's reply; close ends it.
-func (g *Gateway) deliver(t *tenure, h *host, to channels.Target, run string, state *reply.State) *delivery {
-	d := &delivery{log: t.log, live: g.live(h.channel, t.session).run(run)}
-	d.ctx, d.cancel = context.WithCancel(t.ctx)
+// deliver makes the delivery of one run's reply; close ends it. Log says which
+// message is answered.
+func (g *Gateway) deliver(t *tenure, h *host, log *slog.Logger, to channels.Target, run string, state *reply.State) *delivery {
+	d := &delivery{log: log, live: g.live(h.channel, t.session).run(run)}
+	d.ctx, d.cancel = context.WithCancel(agentcore.WithLogger(t.ctx, log))
 	if h.draws() {
 		return d
 	}
 	d.journal = &journal{t: t, run: run}
-	cfg := reply.Config{Channel: h.channel, Target: to, Journal: d.journal, Pacer: h.pacer, BeforeWrite: t.checkTrust, Logger: t.log}
+	cfg := reply.Config{Channel: h.channel, Target: to, Journal: d.journal, Pacer: h.pacer, BeforeWrite: t.checkTrust, Logger: log}
 	if state != nil {
 		cfg.State = *state
 	}

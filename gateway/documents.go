@@ -11,6 +11,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"clawbot/agentcore"
 	"clawbot/internal/pdftext"
 )
 
@@ -36,7 +37,7 @@ func (c *media) text(ctx context.Context, f *file) (string, error) {
 	case errors.Is(err, pdftext.ErrNoText):
 		return unreadDocument(name, fmt.Sprintf("its %d pages hold pictures and no text, as of a scan, and the model that I use does not take such files", found.Pages)), nil
 	case err != nil:
-		c.log.Info("a document's text was not found", "blob", f.Ref, "err", err)
+		agentcore.LoggerOf(ctx, c.log).Info("a document's text was not found", "blob", f.Ref, "err", err)
 		return unreadDocument(name, "it is damaged, or of a kind that no text can be taken out of"), nil
 	}
 	if found.Cut {

@@ -125,7 +125,7 @@ func (c *media) get(ctx context.Context, ref string) ([]byte, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	c.log.Error("a file can't be read any more, so the model is not shown it", "blob", ref, "err", err)
+	agentcore.LoggerOf(ctx, c.log).Error("a file can't be read any more, so the model is not shown it", "blob", ref, "err", err)
 	return nil, nil
 }
 

@@ -115,7 +115,7 @@ func (t *tenure) lateDecision(q *store.Queued, sig *signal) error {
 		if err := t.g.putApproval(t.ctx, a); err != nil {
 			return t.failed(err)
 		}
-		t.log.Info("approval settled", "approval", a.ID, "decision", string(a.Decision), "by", sig.Sender.ID)
+		t.log.Info("approval settled", "message", a.For, "approval", a.ID, "decision", string(a.Decision), "by", sig.Sender.ID)
 	}
 	return nil
 }

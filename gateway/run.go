@@ -116,12 +116,14 @@ func (r *run) cancel(cause error) {
 	}
 }
 
-// observed is the run's context as its observer wants it.
+// observed is the run's context for what it calls: with the run's logger, and
+// as its observer wants it.
 func (r *run) observed() context.Context {
+	ctx := agentcore.WithLogger(r.ctx, r.log)
 	if r.seen == nil {
-		return r.ctx
+		return ctx
 	}
-	return r.seen(r.ctx)
+	return r.seen(ctx)
 }
 
 func (r *run) cause() error {
@@ -184,6 +186,11 @@ func (t *tenure) answer() (err error) {
 	defer func() { r.watch.End(r.outcome(err), r.class) }()
 	r.out.begin(t.resume.said, t.tr.pending)
 	t.resume = resumption{}
+	for _, m := range t.tr.pending {
+		if m.ID != t.tr.last.ID {
+			t.log.Info("message joined a run", "run", r.id, "message", m.ID)
+		}
+	}
 	r.log.Info("run started", "messages", len(t.tr.pending), "role", r.env.roleName())
 	if err := r.conclude(r.loop()); err != nil {
 		return err

@@ -201,7 +201,7 @@ func (t *tenure) endResumed(sig *signal) error {
 	if h == nil {
 		return t.closeReply(t.lease.Start().Reply)
 	}
-	d := t.g.deliver(t, h, sig.Target, t.resume.run, t.resume.state)
+	d := t.g.deliver(t, h, t.about().With("run", t.resume.run), sig.Target, t.resume.run, t.resume.state)
 	defer d.close()
 	d.begin(t.resume.said, nil)
 	d.remark(stoppedText)

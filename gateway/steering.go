@@ -80,6 +80,7 @@ func (r *run) drainUpTo(before int64) ([]*agentcore.Message, error) {
 		}
 		r.kept = append(r.kept, d.message)
 		r.out.entered(d.record)
+		r.t.log.Info("message joined a run", "run", r.id, "message", d.record.ID)
 		if !d.record.quiet() {
 			r.who.add(d.record)
 			r.account.Charge(payer(d.record.Channel, d.record.Sender.ID))

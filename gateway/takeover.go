@@ -153,8 +153,9 @@ func (t *tenure) deliverLeft(start store.Start) error {
 		t.announce(h, last, at)
 		return t.closeReply(store.Reply{Run: t.tr.run, Open: true})
 	}
-	t.log.Info("delivering an answer that may not have arrived", "run", t.tr.run, "message", last.ID)
-	d := t.g.deliver(t, h, last.Target, t.tr.run, state)
+	log := t.log.With("run", t.tr.run, "message", last.ID)
+	log.Info("delivering an answer that may not have arrived")
+	d := t.g.deliver(t, h, log, last.Target, t.tr.run, state)
 	defer d.close()
 	d.begin(said, nil)
 	return d.finish(runEnd{})

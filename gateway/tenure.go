@@ -389,20 +389,28 @@ type panicError struct {
 
 func (e *panicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.value, e.stack) }
 
+// about is the log with the message that is answered, or was last.
+func (t *tenure) about() *slog.Logger {
+	if t.tr == nil || t.tr.last == nil {
+		return t.log
+	}
+	return t.log.With("message", t.tr.last.ID)
+}
+
 // leave ends the tenure as work decided and reports whether the session is to
 // be taken up again here.
 func (t *tenure) leave(end ending, err error) (again bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), handOffTimeout)
 	defer cancel()
 	if newer, ok := errors.AsType[newerError](err); ok {
-		t.log.Error("left to a newer replica", "err", newer)
+		t.about().Error("left to a newer replica", "err", newer)
 		end.delay = retryNewer
 	} else if errors.Is(err, store.ErrFenced) || errors.Is(err, errLost) {
-		t.log.Warn("the session was taken over by another process", "err", err)
+		t.about().Warn("the session was taken over by another process", "err", err)
 		t.g.abandoned.add(t.lease, t.g.cfg.LeaseTTL)
 		return false
 	} else if err != nil {
-		t.log.Error("work on the session failed; it will be taken up again", "err", err)
+		t.about().Error("work on the session failed; it will be taken up again", "err", err)
 	}
 	t.giveBack(ctx)
 	if t.tr != nil {
@@ -416,7 +424,7 @@ func (t *tenure) leave(end ending, err error) (again bool) {
 	}
 	_, crashed := errors.AsType[*panicError](err)
 	if herr := t.lease.HandOff(ctx, end.delay, crashed); herr != nil && !errors.Is(herr, store.ErrFenced) {
-		t.log.Warn("the session was not handed off; its lease will expire", "err", herr)
+		t.about().Warn("the session was not handed off; its lease will expire", "err", herr)
 		t.g.abandoned.add(t.lease, t.g.cfg.LeaseTTL)
 		return false
 	}

@@ -226,6 +226,6 @@ func (c *call) settle(ctx context.Context, dollars, tokens int64) {
 		failed = errors.Join(failed, c.b.counters.Settle(ctx, "tokens:"+c.id, tokens))
 	}
 	if failed != nil {
-		c.b.log.Warn("a model call could not be settled and counts with the most it could cost", "model", c.info.Ref.String(), "err", failed)
+		agentcore.LoggerOf(ctx, c.b.log).Warn("a model call could not be settled and counts with the most it could cost", "model", c.info.Ref.String(), "err", failed)
 	}
 }

@@ -76,7 +76,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	rec, err := t.log.begin(session)
 	if err != nil {
-		t.log.Logger.Warn("a model call was not recorded (log.wire)", "session", session, "err", err)
+		agentcore.LoggerOf(req.Context(), t.log.Logger.With("session", session)).Warn("a model call was not recorded (log.wire)", "err", err)
 		return t.next.RoundTrip(req)
 	}
 	req = rec.request(req)
