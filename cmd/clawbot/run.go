@@ -234,7 +234,7 @@ func (b *bot) channelsCheck(context.Context) error {
 // whoever watches one sees its end.
 func (b *bot) serve(ctx context.Context) error {
 	// What starting up needed once goes back to the system.
-	settled := time.AfterFunc(time.Second, debug.FreeOSMemory)
+	settled := time.AfterFunc(time.Second, func() { debug.FreeOSMemory(); releaseText() })
 	defer settled.Stop()
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()

@@ -23,7 +23,7 @@ type stretch struct {
 func growth(ctx context.Context, dir string, s settings) error {
 	s.stream, s.deltas, s.quiet = 20*time.Millisecond, 10, 0
 	// A conversation of a thousand turns shall be sent whole, not summed up.
-	s.config += "\n[providers.load.models.scripted]\ncontext_window = 10000000\n"
+	s.config += "\n[providers.load.models.scripted]\nwindow = 10000000\n"
 	r, err := newRig(ctx, dir, s)
 	if err != nil {
 		return err

@@ -89,8 +89,11 @@ api_url = %q
 	if err := r.cmd.Start(); err != nil {
 		return err
 	}
-	if err := r.telegram.WaitPoll(ctx); err != nil {
-		return fmt.Errorf("the bot does not poll: %w", err)
+	polling, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if err := r.telegram.WaitPoll(polling); err != nil {
+		said, _ := os.ReadFile(r.log.Name())
+		return fmt.Errorf("the bot does not poll: %w\n%s", err, said)
 	}
 	if r.s.quiet > 0 {
 		fmt.Printf("start to first poll %d ms\n", time.Since(begun).Milliseconds())
