@@ -8,8 +8,10 @@ import (
 	"clawbot/agentcore"
 )
 
-// maxAnswer bounds the text, thinking and arguments of one answer, in bytes.
-const maxAnswer = 32 << 20
+// maxAnswer bounds the text, thinking and arguments of one answer, in bytes. No
+// vendor lets a model write an eighth of that; a model that never ends is cut
+// off before it fills a chat.
+const maxAnswer = 1 << 20
 
 // maxParts bounds the blocks of one answer.
 const maxParts = 1024

@@ -84,9 +84,11 @@ func (c *Client) Declined(field, reason, said string) *agentcore.Error {
 	return c.newError(agentcore.ErrRefused, message)
 }
 
-// TooLong is the error of an answer beyond what is kept in memory.
+// TooLong is the error of an answer beyond what any model means to write.
 func (c *Client) TooLong() *agentcore.Error {
-	return c.newError(agentcore.ErrBadResponse, fmt.Sprintf("the answer is longer than %d MB", maxAnswer>>20))
+	e := c.newError(agentcore.ErrBadResponse, fmt.Sprintf("the answer is longer than %d MB", maxAnswer>>20))
+	e.User = "The model did not stop writing, so its answer was cut off here. Please ask again, for something shorter."
+	return e
 }
 
 func (c *Client) keyMissing() *agentcore.Error {
