@@ -33,7 +33,8 @@ lint: ## gofmt and golangci-lint
 .PHONY: bench
 bench: ## benchmarks, in the form that benchstat reads, then the real binary under load
 	$(GO) test -run '^$$' -bench . -benchmem ./...
-	$(GO) run ./internal/load -chats 1,100,1000,5000
+	$(GO) run ./internal/load -idle 30s -turns 1000 -chats 1,200,1000,5000
+	$(GO) run ./internal/load -exchanges 0 -limits -stream 10s -chats 20
 
 .PHONY: allocs
 allocs: ## compare allocations per operation with the committed limits
