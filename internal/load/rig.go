@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -162,7 +163,7 @@ func (r *rig) usage() usage {
 	var u usage
 	pid := strconv.Itoa(r.cmd.Process.Pid)
 	if stat, err := os.ReadFile("/proc/" + pid + "/stat"); err == nil {
-		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 		user, _ := strconv.ParseInt(fields[11], 10, 64)
 		system, _ := strconv.ParseInt(fields[12], 10, 64)
 		u.cpu = time.Duration(user+system) * 10 * time.Millisecond
