@@ -171,6 +171,32 @@ func (f *fleet) owner() int {
 	return -1
 }
 
+// runs is how many runs each replica has begun.
+func (f *fleet) runs() []int {
+	counts := make([]int, len(f.bots))
+	for i, p := range f.bots {
+		counts[i] = strings.Count(p.log(), "run started")
+	}
+	return counts
+}
+
+// newRunner waits for the replica that has begun a run since.
+func (f *fleet) newRunner(since []int) int {
+	f.t.Helper()
+	for {
+		for i, n := range f.runs() {
+			if n > since[i] {
+				return i
+			}
+		}
+		select {
+		case <-f.ctx.Done():
+			f.t.Fatalf("nobody runs:\n%s", f.logs())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
 func TestAMessageToAnotherReplicaSteersTheRun(t *testing.T) {
 	hold := make(chan struct{})
 	f := newFleet(t, 3, "webhook", modeltest.Turns(
