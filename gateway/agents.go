@@ -158,10 +158,10 @@ func (h *host) chooseAgent(ctx context.Context, m *speaker, name string) string 
 		return "There is only one agent here, me. Whoever runs me adds others as `[agents.NAME]`."
 	}
 	list := "\n\nThere are:\n- `" + strings.Join(names, "`\n- `") + "`\n\n`/agent NAME` takes another, `/agent default` the one that is meant for here."
-	switch name = strings.ToLower(name); {
-	case name == "":
+	switch name = strings.ToLower(name); name {
+	case "":
 		return "**" + h.g.agentFor(session, m) + "** answers here, with " + h.g.modelName(session, m) + "." + list
-	case name == "default":
+	case "default":
 		name = ""
 	default:
 		i := slices.IndexFunc(names, func(have string) bool { return strings.EqualFold(have, name) })

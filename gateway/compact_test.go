@@ -60,7 +60,7 @@ func TestAConversationIsSummedUpBeforeItFillsTheWindow(t *testing.T) {
 		m := &script{otherwise: summing("They told stories.", sized("ok"))}
 		b := start(t, Config{Store: s, Channels: []channels.Channel{c}, Model: small{m}})
 		n := 0
-		for _, id := range strings.Split("abcdefghijklmnopqrst", "") {
+		for id := range strings.SplitSeq("abcdefghijklmnopqrst", "") {
 			c.send(t, direct(sess, id, story(id)))
 			settled(t, b)
 			n++
@@ -161,7 +161,11 @@ func TestARunThatWasSummedUpGoesOnElsewhereWithItsReplyAndItsRights(t *testing.T
 	bubble(t, func(t *testing.T) {
 		c, s := newChat("chat"), newStore(t)
 		page := 0
-		read := tool("read", func(ctx context.Context) string { page++; sleep(ctx, time.Second); return story(fmt.Sprint("page", page)) })
+		read := tool("read", func(ctx context.Context) string {
+			page++
+			sleep(ctx, time.Second)
+			return story(fmt.Sprint("page", page))
+		})
 		hold := make(chan struct{})
 		answer := reading(8)
 		turn := 0

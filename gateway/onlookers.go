@@ -50,7 +50,7 @@ func (o *onlookers) look(session string) {
 		o.until = map[string]time.Time{}
 	}
 	o.until[session] = now.Add(lookFor)
-	o.n.Store(int32(len(o.until))) //nolint:gosec // at most maxLooked
+	o.n.Store(int32(len(o.until)))
 }
 
 // at reports whether somebody looks at the session.
@@ -75,5 +75,5 @@ func (o *onlookers) forget(now time.Time) {
 			delete(o.until, session)
 		}
 	}
-	o.n.Store(int32(len(o.until))) //nolint:gosec // at most maxLooked
+	o.n.Store(int32(len(o.until)))
 }

@@ -218,9 +218,9 @@ func (g *Gateway) lastMessage(ctx context.Context, info store.SessionInfo) (*inb
 		if err != nil {
 			return nil, err
 		}
-		for i := len(entries) - 1; i >= 0; i-- {
-			if entries[i].Kind == store.KindUser {
-				return userRecord(entries[i])
+		for _, e := range slices.Backward(entries) {
+			if e.Kind == store.KindUser {
+				return userRecord(e)
 			}
 		}
 	}

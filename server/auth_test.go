@@ -156,7 +156,7 @@ func TestASessionInUseIsRenewedAndOneThatIsNotEnds(t *testing.T) {
 		}
 		h := s.signedIn(http.HandlerFunc(hello))
 		ask := func(c *http.Cookie) *httptest.ResponseRecorder {
-			req := httptest.NewRequest("GET", "/", nil)
+			req := httptest.NewRequest(http.MethodGet, "/", nil)
 			req.AddCookie(c)
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, req)
@@ -266,7 +266,7 @@ func TestClientsAreToldApartByNetwork(t *testing.T) {
 		{"[fe80::1%eth0]:1", "", "fe80::/64"},
 		{"@", "", "@"},
 	} {
-		r := httptest.NewRequest("GET", "/", nil)
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.RemoteAddr = c.remote
 		if c.forwarded != "" {
 			r.Header.Set("X-Forwarded-For", c.forwarded)

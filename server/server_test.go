@@ -367,7 +367,7 @@ func TestStoppingEndsStreamsLetsRequestsFinishAndIsNotReady(t *testing.T) {
 			fmt.Fprint(w, "done")
 		}},
 	}})
-	req, _ := http.NewRequest("GET", r.base+"/stream", nil)
+	req, _ := http.NewRequest(http.MethodGet, r.base+"/stream", nil)
 	req.Header.Set("Accept", "text/event-stream")
 	resp, err := r.client.Do(req)
 	if err != nil {

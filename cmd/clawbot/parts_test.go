@@ -98,8 +98,8 @@ func TestTheConfigurationHasEveryKeyOfTheRooms(t *testing.T) {
 		"providers.NAME.":    providers.Config{},
 	} {
 		typ := reflect.TypeOf(room)
-		for i := range typ.NumField() {
-			name := typ.Field(i).Tag.Get("toml")
+		for field := range typ.Fields() {
+			name := field.Tag.Get("toml")
 			if name == "" || name == "-" {
 				continue
 			}

@@ -96,7 +96,7 @@ func open(part string) bool { return part[0] == '*' || part[0] == '?' }
 
 // parse reads a list of numbers, ranges and steps.
 func (f *field) parse(part string) (set uint64, err error) {
-	for _, item := range strings.Split(part, ",") {
+	for item := range strings.SplitSeq(part, ",") {
 		low, high, step, err := f.item(item)
 		if err != nil {
 			return 0, fmt.Errorf("%w in the field for the %s (%q): it takes %d to %d, such as %s", err, f.name, part, f.min, f.max, f.example)

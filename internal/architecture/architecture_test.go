@@ -23,7 +23,7 @@ var rooms = map[string][]string{
 	"tools/command":        {"tools/sandbox"},
 	"tools/builtin":        {"agentcore", "tools", "tools/command", "tools/sandbox"},
 	"store":                {"agentcore", "store", "store/search"},
-	"store/search":         {}, // folding and matching of texts
+	"store/search":         {},                                     // folding and matching of texts
 	"store/storetest":      {"agentcore", "store", "store/memory"}, // the model that others are compared with
 	"channels":             {"agentcore", "channels"},
 	"channels/reply":       {"agentcore", "channels", "channels/markdown"},

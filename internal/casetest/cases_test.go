@@ -2,6 +2,7 @@ package casetest
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -54,7 +55,7 @@ func (runner) method(mode string) (func(*testing.T, Case), bool) {
 	if !m.IsValid() {
 		return nil, false
 	}
-	run, ok := m.Interface().(func(*testing.T, Case))
+	run, ok := reflect.TypeAssert[func(*testing.T, Case)](m)
 	return run, ok
 }
 
@@ -130,9 +131,7 @@ func alternatives(t *testing.T, expected json.RawMessage) []map[string]json.RawM
 	for _, fields := range accept {
 		merged := map[string]json.RawMessage{}
 		for _, from := range []map[string]json.RawMessage{base, fields} {
-			for key, value := range from {
-				merged[key] = value
-			}
+			maps.Copy(merged, from)
 		}
 		all = append(all, merged)
 	}

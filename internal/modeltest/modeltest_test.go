@@ -306,7 +306,7 @@ func TestThousandsOfStreamsAreOpenAtOnce(t *testing.T) {
 	const n = 1000
 	release := make(chan struct{})
 	var once sync.Once
-	var s *Server = NewServer(Config{Lean: true, Script: func(_ context.Context, r *Request) Turn {
+	var s = NewServer(Config{Lean: true, Script: func(_ context.Context, r *Request) Turn {
 		if r.Number == n {
 			once.Do(func() { close(release) })
 		}

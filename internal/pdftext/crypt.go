@@ -77,12 +77,12 @@ func key128(o, u, id []byte, permissions uint32, revision, length int, bareMeta 
 	if bareMeta {
 		data = append(data, 0xFF, 0xFF, 0xFF, 0xFF)
 	}
-	sum := md5.Sum(data) //nolint:gosec // the format's
+	sum := md5.Sum(data)
 	length = min(length, 16)
 	key := append([]byte{}, sum[:]...)
 	if revision >= 3 {
 		for range 50 {
-			sum = md5.Sum(key[:length]) //nolint:gosec // the format's
+			sum = md5.Sum(key[:length])
 			copy(key, sum[:])
 		}
 	}
@@ -93,7 +93,7 @@ func key128(o, u, id []byte, permissions uint32, revision, length int, bareMeta 
 		}
 		return key
 	}
-	sum = md5.Sum(append(append([]byte{}, padding...), id...)) //nolint:gosec // the format's
+	sum = md5.Sum(append(append([]byte{}, padding...), id...))
 	check := sum[:]
 	for i := range 20 {
 		turned := make([]byte, len(key))
@@ -172,7 +172,7 @@ func (c *crypt) open(s *stream) []byte {
 		if c.method == "AESV2" {
 			data = append(data, "sAlT"...)
 		}
-		sum := md5.Sum(data) //nolint:gosec // the format's
+		sum := md5.Sum(data)
 		key = sum[:min(len(key)+5, 16)]
 	}
 	if c.method == "V2" {

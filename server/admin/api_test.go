@@ -262,7 +262,7 @@ func TestThePageIsOneDocumentOfModestSizeThatLoadsNothingFromElsewhere(t *testin
 		must(t, err)
 		resp.Body.Close()
 		csp := resp.Header.Get("Content-Security-Policy")
-		if resp.StatusCode != 200 || !strings.Contains(csp, "script-src 'self'") || strings.Contains(csp, "unsafe") {
+		if resp.StatusCode != http.StatusOK || !strings.Contains(csp, "script-src 'self'") || strings.Contains(csp, "unsafe") {
 			t.Errorf("%s got %d with %q", path, resp.StatusCode, csp)
 		}
 	}

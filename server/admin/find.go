@@ -66,13 +66,14 @@ func wholeText(m *agentcore.Message) string {
 	if m == nil {
 		return ""
 	}
-	text := m.Text()
+	var text strings.Builder
+	text.WriteString(m.Text())
 	for _, b := range m.Content {
 		if call, ok := b.(agentcore.ToolCall); ok {
-			text += "\n" + call.Name + " " + string(call.Arguments)
+			text.WriteString("\n" + call.Name + " " + string(call.Arguments))
 		}
 	}
-	return text
+	return text.String()
 }
 
 // around returns the part of text around words, which are in lower case.

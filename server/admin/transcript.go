@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"strconv"
 	"sync"
@@ -190,9 +191,7 @@ func (a *Admin) readTotals(w http.ResponseWriter, r *http.Request) error {
 		t = total{} // it was deleted and has begun anew
 	}
 	models := map[string]int64{}
-	for name, n := range t.Models {
-		models[name] = n
-	}
+	maps.Copy(models, t.Models)
 	t.Models = models
 	for {
 		list, err := gateway.ReadTranscript(r.Context(), a.cfg.Store, id, t.Tail, maxEntries)

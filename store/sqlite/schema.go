@@ -167,7 +167,7 @@ func migrate(c *conn, path string, guest bool) error {
 	for _, m := range migrations[version:] {
 		sql.WriteString(m)
 	}
-	sql.WriteString(fmt.Sprintf("PRAGMA application_id = %d;\nPRAGMA user_version = %d;\nCOMMIT;", applicationID, len(migrations)))
+	fmt.Fprintf(&sql, "PRAGMA application_id = %d;\nPRAGMA user_version = %d;\nCOMMIT;", applicationID, len(migrations))
 	if err := c.script(sql.String()); err != nil {
 		return fmt.Errorf("bring %s from schema %d to %d: %w", path, version, len(migrations), err)
 	}
