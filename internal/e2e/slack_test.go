@@ -109,6 +109,7 @@ func TestSlackAMentionIsAnsweredInItsThreadOnceAndStreamed(t *testing.T) {
 	if len(all) != 1 || all[0].Thread != root || all[0].TS != draft.TS || len(all[0].History) < 2 {
 		t.Errorf("the channel shows %+v", all)
 	}
+	must(t, w.slack.WaitCalls(w.ctx, "chat.stopStream", 1))
 	if starts, stops := w.slack.CallCount("chat.startStream"), w.slack.CallCount("chat.stopStream"); starts != 1 || stops != 1 || all[0].Streaming() {
 		t.Errorf("it grew in %d streams, %d of them ended", starts, stops)
 	}
